@@ -257,6 +257,23 @@ public struct AssetSweep: Sendable, Hashable {
     public init() {}
 }
 
+extension AssetSweep: JSONObjectCoded {
+    package static let form = JSONForm<AssetSweep>(
+        { isDryRun, removed, _, waiting in
+            var sweep = AssetSweep()
+            (sweep.isDryRun, sweep.removed, sweep.waiting) = (isDryRun, removed, waiting)
+            return sweep
+        },
+        JSONPart("dryRun", \.isDryRun), JSONPart("removed", \.removed), JSONPart("removedBytes", \.removedBytes),
+        JSONPart("waiting", \.waiting))
+}
+
+extension AssetSweep.File: JSONObjectCoded {
+    package static let form = JSONForm<AssetSweep.File>(
+        { name, checksum, bytes in AssetSweep.File(checksum: checksum, name: name, bytes: bytes) },
+        JSONPart("name", \.name), JSONPart("fileChecksum", \.checksum), JSONPart("bytes", \.bytes))
+}
+
 // MARK: - Locks
 
 /// Locks that prevent other processes from entering files while this one removes their entries and the files.

@@ -1,6 +1,6 @@
 internal import Foundation
 public import RecordStore
-internal import Records
+package import Records
 internal import Synchronization
 
 extension AssetStore {
@@ -78,6 +78,34 @@ public struct AssetVerification: Sendable, Hashable {
     public var problems: [Problem] = []
 
     public init() {}
+}
+
+extension AssetVerification: JSONObjectCoded {
+    /// The progress: the last line of an answer also lists the problems.
+    package static let form = JSONForm<AssetVerification>(
+        { filesDone, filesTotal, bytesDone, bytesTotal, referencesDone, unusedFiles, unusedBytes, _ in
+            var verification = AssetVerification()
+            (verification.filesDone, verification.filesTotal) = (filesDone, filesTotal)
+            (verification.bytesDone, verification.bytesTotal) = (bytesDone, bytesTotal)
+            verification.referencesDone = referencesDone
+            (verification.unusedFiles, verification.unusedBytes) = (unusedFiles, unusedBytes)
+            return verification
+        },
+        JSONPart("filesDone", \.filesDone), JSONPart("filesTotal", \.filesTotal), JSONPart("bytesDone", \.bytesDone),
+        JSONPart("bytesTotal", \.bytesTotal), JSONPart("referencesDone", \.referencesDone),
+        JSONPart("unusedFiles", \.unusedFiles), JSONPart("unusedBytes", \.unusedBytes),
+        JSONPart("problemCount", \.problems.count))
+}
+
+extension AssetVerification.Problem.Kind: JSONWord {}
+
+extension AssetVerification.Problem: JSONObjectCoded {
+    package static let form = JSONForm<AssetVerification.Problem>(
+        { kind, checksum, explanation, use in
+            AssetVerification.Problem(kind: kind, checksum: checksum, use: use, explanation: explanation)
+        },
+        JSONPart("problem", \.kind), JSONPart("fileChecksum", \.checksum), JSONPart("explanation", \.explanation),
+        JSONPart("use", \.use))
 }
 
 // MARK: - Verifier

@@ -88,19 +88,6 @@ package enum Dialect: Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the zone of a request, without an owner that only stands for the caller.
-    package mutating func member(zoneID: ZoneID) {
-        name("zoneID")
-        object { $0.members(of: zoneID) }
-    }
-
-    mutating func members(of zoneID: ZoneID) {
-        member("zoneName", zoneID.zoneName)
-        if let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) {
-            member("ownerRecordName", owner)
-        }
-    }
-
     /// Writes a set of names. An empty set is written too: it requests none, while a missing member requests all.
     package mutating func member(_ name: Name, _ names: Set<Name>?) {
         guard let names else { return }

@@ -123,7 +123,7 @@ extension KeyValueStore {
             if let token { writer.member("syncToken", token.text) }
             if wait > 0 { writer.member("wait", wait) }
         }
-        return try KeyValueChanges(RequestObject(answer))
+        return try KeyValueChanges.form.read(RequestObject(answer))
     }
 
     private func send(_ batch: KeyValueCopy.Batch) async throws {

@@ -7,11 +7,10 @@ internal import Records
 /// A web service.
 protocol Endpoint: Sendable {
     /// True if the service answers GET as well as POST.
-    static var allowsGET: Bool { get }
+    var allowsGET: Bool { get }
     /// The purpose of the service, for access control. Skylight's own services need not set it.
-    static var purpose: EndpointPurpose { get }
-
-    init()
+    var purpose: EndpointPurpose { get }
+    var methods: [HTTPRequest.Method] { get }
 
     /// Writes the body of the answer.
     /// - Throws: `RecordError` if the request fails as a whole.
@@ -19,9 +18,9 @@ protocol Endpoint: Sendable {
 }
 
 extension Endpoint {
-    static var allowsGET: Bool { false }
-    static var purpose: EndpointPurpose { .reading }
-    static var methods: [HTTPRequest.Method] { allowsGET ? [.get, .post] : [.post] }
+    var allowsGET: Bool { false }
+    var purpose: EndpointPurpose { .reading }
+    var methods: [HTTPRequest.Method] { allowsGET ? [.get, .post] : [.post] }
 }
 
 /// A request as endpoints see it: the request itself, the client, and access to the data.

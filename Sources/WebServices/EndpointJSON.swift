@@ -14,22 +14,9 @@ extension RequestObject {
         try await WorkPool.prompt.run(on: body.count) { try RequestObject(body) }
     }
 
-    /// The maximum number of records in an answer and of items in a request.
-    static let pageLimit = 200
-    /// The page limit of Skylight's own services.
-    private static let widePageLimit = PageLimit(records: 10_000, bytes: 64 << 20)
-
     /// The zone of an item of `zones/lookup` or of a zone operation: `{"zoneID":{…}}`, or the zone ID itself.
     func zoneIdentity() throws -> ZoneID {
         try zoneID() ?? asZoneID()
-    }
-
-    /// The zone for Skylight's own services, which do not default to the default zone.
-    /// - Throws: `RecordError` BAD_REQUEST if the request names no zone.
-    func namedZone() throws -> ZoneID {
-        if let zoneID = try zoneID() { return zoneID }
-        _ = try required("zoneName", "a string", string("zoneName"))
-        return try asZoneID()
     }
 
     /// The fields to return: `nil` for all, empty for only the system fields.
@@ -50,35 +37,6 @@ extension RequestObject {
         try string(name).flatMap { $0.isEmpty ? nil : ChangeToken(text: $0) }
     }
 
-    /// The page size, at most 200; `nil` if the request has none.
-    /// - Throws: `RecordError` BAD_REQUEST if the value is not a positive whole number.
-    func resultsLimit() throws -> Int? {
-        try wholeNumber("resultsLimit", from: 1).map { min($0, Self.pageLimit) }
-    }
-
-    /// The page limit of Skylight's own services: `resultsLimit` records, 200 by default, and `bytesLimit` bytes of
-    /// fields.
-    /// - Throws: `RecordError` BAD_REQUEST if a value is not a whole number in range.
-    func widePageLimit() throws -> PageLimit {
-        var limit = PageLimit(
-            records: min(try wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widePageLimit.records))
-        if let bytes = try wholeNumber("bytesLimit", from: 0) { limit.bytes = min(bytes, Self.widePageLimit.bytes) }
-        return limit
-    }
-
-    func wholeNumber(_ name: Name, from lowest: Int64) throws -> Int? {
-        let kind = "a whole number above \(lowest - 1)"
-        switch value(name) {
-        case nil: return nil
-        case .integer(let number)? where number >= lowest: return Int(number)
-        case .integer(let number)?:
-            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(number)")
-        case .double(let double)?:
-            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(double)")
-        case .some(let other): throw unexpected(name, kind, other)
-        }
-    }
-
     /// The items of a batch request.
     /// - Throws: `RecordError` BAD_REQUEST if the member is missing or exceeds ``pageLimit``.
     func items(_ name: Name) throws -> [RequestObject] {
@@ -92,30 +50,9 @@ extension RequestObject {
 
 /// The location in requests of Skylight's own services. Each part is optional.
 extension RequestObject {
-    func container() throws -> ContainerID? {
-        guard let text = try string("container") else { return nil }
-        guard let container = ContainerID(text) else {
-            throw RecordError.unexpectedInput(
-                "Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
-        }
-        return container
-    }
-
-    func environment() throws -> Records.Environment? {
-        guard let text = try string("environment") else { return nil }
-        guard let environment = Records.Environment(rawValue: text) else {
-            throw RecordError.unexpectedInput("Expected 'environment' to be development or production, found '\(text)'")
-        }
-        return environment
-    }
-
-    func databaseScope() throws -> DatabaseScope? {
-        guard let text = try string("database") else { return nil }
-        guard let scope = DatabaseScope(rawValue: text) else {
-            throw RecordError.unexpectedInput("Expected 'database' to be public, private or shared, found '\(text)'")
-        }
-        return scope
-    }
+    func container() throws -> ContainerID? { try ContainerID?.member("container", of: self) }
+    func environment() throws -> Records.Environment? { try Records.Environment?.member("environment", of: self) }
+    func databaseScope() throws -> DatabaseScope? { try DatabaseScope?.member("database", of: self) }
 }
 
 // MARK: - Query strings

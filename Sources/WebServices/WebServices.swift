@@ -134,17 +134,17 @@ public struct WebServices: Sendable {
     /// - Parameter route: the service; `nil` to find it by the path. If the path names no service, or the service needs
     ///   another method, the answer is an error.
     private func ofProtocol(
-        _ request: Request, _ context: ServingRequestContext, _ route: (action: String, endpoint: any Endpoint.Type)?
+        _ request: Request, _ context: ServingRequestContext, _ route: (action: String, endpoint: any Endpoint)?
     ) async throws -> Response {
         var session: WebAuthSession?
         var response = try await guarded(request, context) {
             let path =
                 try route.map { try WebServicePath(context.parts, action: $0.action) } ?? WebServicePath(request.path)
-            let endpoint = try route?.endpoint.init() ?? EndpointTable.endpoint(at: path, method: request.method)
+            let endpoint = try route?.endpoint ?? EndpointTable.endpoint(at: path, method: request.method)
             RequestRecorder.current?.asked(at: path)
             var request = request
             let client = try await authenticator.authenticate(
-                &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
+                &request, at: path, for: endpoint.purpose, of: &session, context)
             // An injected fault can answer instead of the service. For Skylight's own services, the active faults were
             // already applied.
             RequestRecorder.current?.asked(by: client.caller)
@@ -156,7 +156,7 @@ public struct WebServices: Sendable {
                 defer { session = nil }
                 return try await authenticator.endSignIn(of: client, session, signedIn, at: path)
             }
-            let needsSignIn = authenticator.needsSignIn(client, of: session, at: path, for: type(of: endpoint).purpose)
+            let needsSignIn = authenticator.needsSignIn(client, of: session, at: path, for: endpoint.purpose)
             return try await faultServices.middleware.inject(
                 request, at: path, context, endingSignIn: needsSignIn ? endSignIn : nil
             ) { request in
@@ -221,7 +221,7 @@ public struct WebServices: Sendable {
                         let path = try WebServicePath(context.parts, action: action)
                         RequestRecorder.current?.asked(at: path)
                         return try await answer(
-                            to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
+                            to: request, context, as: callers.caller(of: request), at: path, with: endpoint)
                     })
             }
         }

@@ -71,8 +71,8 @@ import Testing
                 writer.name("operations")
                 writer.array { $0.value(KeyValueOperation.set("k", value)) }
             }
-            let operations = try #require(try RequestObject(writer.bytes).objects("operations"))
-            #expect(try operations.map { try KeyValueOperation($0) } == [.set("k", value)])
+            let operations = try [KeyValueOperation].member("operations", of: RequestObject(writer.bytes))
+            #expect(operations == [.set("k", value)])
         }
     }
 }

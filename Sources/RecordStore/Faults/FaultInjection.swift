@@ -102,7 +102,46 @@ public struct ActiveFault: Sendable, Hashable {
     }
 }
 
+extension InjectedFault: JSONWord {}
+
+extension ActiveFault: JSONObjectCoded {
+    package static let form = JSONForm<ActiveFault>(
+        { fault, remaining, items, area, since in
+            ActiveFault(fault: fault, area: area, remaining: remaining, items: items, since: since)
+        },
+        JSONPart("rehearsal", \.fault), JSONPart("count", \.remaining), JSONPart(joined: .items, \.items),
+        JSONPart(joined: .members, \.area), JSONPart("since", \.since))
+}
+
+extension JSONMember<FailingItems?> {
+    fileprivate static var items: JSONMember {
+        JSONMember(
+            [
+                MemberShape("every", isRequired: false, .integer), MemberShape("code", isRequired: false, String.shape),
+            ],
+            read: { object in
+                try Int?.member("every", of: object).map { try FailingItems(every: $0, code: object.string("code")) }
+            },
+            write: { items, writer in
+                guard let items else { return }
+                writer.member("every", Int64(items.every))
+                writer.member("code", items.code.rawValue)
+            })
+    }
+}
+
 // MARK: - Areas
+
+extension FaultArea: JSONObjectCoded {
+    package static let form = JSONForm<FaultArea>(
+        { container, environment, scope, zoneName, owner, user in
+            FaultArea(
+                container: container, environment: environment, scope: scope,
+                zoneID: zoneName.map { ZoneID(zoneName: $0, ownerRecordName: owner) }, user: user)
+        },
+        JSONPart("container", \.container), JSONPart("environment", \.environment), JSONPart("database", \.scope),
+        JSONPart("zone", \.zoneID?.zoneName), JSONPart("owner", \.zoneID?.ownerRecordName), JSONPart("user", \.user))
+}
 
 /// The area affected by a fault. `nil` members match everything.
 public struct FaultArea: Sendable, Hashable {

@@ -147,3 +147,20 @@ public struct AssetUse: Sendable, Hashable {
         self.fieldName = fieldName
     }
 }
+
+extension AssetUses: JSONObjectCoded {
+    package static let form = JSONForm(
+        AssetUses.init(visible:total:), JSONPart("visible", \.visible), JSONPart("total", \.total))
+}
+
+extension AssetUse: JSONObjectCoded {
+    package static let form = JSONForm<AssetUse>(
+        { scope, zoneID, recordName, recordType, fieldName in
+            AssetUse(
+                isPublic: scope == .public, zoneID: zoneID, recordName: recordName, recordType: recordType,
+                fieldName: fieldName)
+        },
+        JSONPart("database", { $0.isPublic ? DatabaseScope.public : .private }), JSONPart("zoneID", \.zoneID),
+        JSONPart("recordName", \.recordName), JSONPart("recordType", \.recordType),
+        JSONPart("fieldName", \.fieldName))
+}

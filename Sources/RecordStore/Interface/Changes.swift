@@ -59,6 +59,19 @@ public struct DatabaseChangesRequest: Sendable {
     }
 }
 
+extension DatabaseChangesRequest: JSONObjectCoded {
+    package static let form = JSONForm<DatabaseChangesRequest>(
+        { since, includesGoneZones, limit in
+            // An empty token requests the changes from the start.
+            DatabaseChangesRequest(
+                since: since.flatMap { $0.text.isEmpty ? nil : $0 }, includesGoneZones: includesGoneZones,
+                limit: limit.records)
+        },
+        JSONPart("syncToken", \.since),
+        JSONPart(joined: JSONMember("includesGoneZones", default: false), \.includesGoneZones),
+        JSONPart(joined: .page, { PageLimit(records: $0.limit) }))
+}
+
 /// Changed zones, ordered by their latest change.
 public struct DatabaseChangesPage: Sendable {
     public var changes: [ZoneChange]
@@ -71,6 +84,18 @@ public struct DatabaseChangesPage: Sendable {
         self.syncToken = syncToken
         self.moreComing = moreComing
     }
+}
+
+extension DatabaseChangesPage: JSONObjectCoded {
+    package static let form = JSONForm(
+        DatabaseChangesPage.init(changes:syncToken:moreComing:), JSONPart("zones", \.changes),
+        JSONPart("syncToken", \.syncToken), JSONPart("moreComing", \.moreComing))
+}
+
+extension ZoneChange: JSONObjectCoded {
+    package static let form = JSONForm(
+        ZoneChange.init(zoneID:kind:timestamp:syncToken:), JSONPart("zoneID", \.zoneID), JSONPart("change", \.kind),
+        JSONPart("timestamp", \.timestamp), JSONPart("syncToken", \.syncToken))
 }
 
 /// Position of a record in the feed of its zone, on the same scale as change tokens.

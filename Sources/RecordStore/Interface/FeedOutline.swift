@@ -149,3 +149,9 @@ public struct ZoneCounts: Sendable, Hashable {
 
     public var total: Int { records.values.saturatedSum }
 }
+
+extension ZoneCounts: JSONObjectCoded {
+    package static let form = JSONForm<ZoneCounts>(
+        { records, _, deletions in ZoneCounts(records: records, deletions: deletions) },
+        JSONPart("records", \.records), JSONPart("total", \.total), JSONPart("deletions", \.deletions))
+}

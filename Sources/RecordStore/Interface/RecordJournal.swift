@@ -122,3 +122,11 @@ public struct JournalLimits: Sendable, Hashable {
         Timestamp(milliseconds: now.milliseconds.addingSaturated(-Int64(min(max(0, days), Self.longest)) * 86_400_000))
     }
 }
+
+extension RecordJournalEntry.Kind: JSONWord {}
+
+extension JournalLimits: JSONObjectCoded {
+    package static let form = JSONForm(
+        JournalLimits.init(days:versions:bytes:), JSONPart("days", \.days), JSONPart("versions", \.versions),
+        JSONPart("bytes", \.bytes))
+}

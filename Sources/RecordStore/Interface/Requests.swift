@@ -122,6 +122,12 @@ public struct Referrer: Sendable, Hashable {
     }
 }
 
+extension Referrer: JSONObjectCoded {
+    package static let form = JSONForm(
+        Referrer.init(recordName:recordType:fieldName:action:), JSONPart("recordName", \.recordName),
+        JSONPart("recordType", \.recordType), JSONPart("fieldName", \.fieldName), JSONPart("action", \.action))
+}
+
 // MARK: - Pages
 
 /// Maximum size of a page. A page has at least one record, whatever its size.

@@ -174,10 +174,32 @@ public enum QueryProblem: Sendable, Hashable {
     }
 }
 
-extension JSONWriter {
-    /// Writes a query problem: its kind, its subject and the error that `records/query` returns (docs/services.md).
-    public mutating func value(_ problem: QueryProblem) {
-        object { writer in
+extension QueryProblem: JSONObjectCoded {
+    /// Its kind, its subject and the error that `records/query` returns (docs/services.md).
+    package static let form = JSONForm<QueryProblem>(
+        read: { object in
+            switch try String.member("problem", of: object) {
+            case "SYSTEM_TYPE": return .systemType
+            case "UNKNOWN_TYPE": return .unknownType(try .member("recordType", of: object))
+            case "NO_INDEX": return .noIndex(try .member("recordType", of: object))
+            case "UNKNOWN_FIELD": return .unknownField(try .member("field", of: object))
+            case "MISSING_INDEX":
+                return .missingIndex(
+                    try .member("field", of: object), try .member("indexes", of: object),
+                    word: try .member("word", of: object))
+            case "INDEX_BEING_BUILT":
+                return .indexBeingBuilt(
+                    try .member("field", of: object), try .member("indexes", of: object),
+                    percent: try .member("percent", of: object))
+            case let problem:
+                guard problem == "INVALID", let error = try JSONMember.error.read(object) else {
+                    throw RecordError.unexpectedInput(
+                        "Expected '\(object.place(of: "problem"))' to be a problem that is known, found '\(problem)'")
+                }
+                return .invalid(error)
+            }
+        },
+        write: { problem, writer in
             switch problem {
             case .systemType: writer.member("problem", "SYSTEM_TYPE")
             case .unknownType(let name):
@@ -192,14 +214,12 @@ extension JSONWriter {
             case .missingIndex(let key, let indexes, let word):
                 writer.member("problem", "MISSING_INDEX")
                 writer.member("field", key.schemaName)
-                writer.name("indexes")
-                writer.value(indexes)
+                indexes.write(as: "indexes", into: &writer)
                 writer.member("word", word)
             case .indexBeingBuilt(let key, let indexes, let percent):
                 writer.member("problem", "INDEX_BEING_BUILT")
                 writer.member("field", key.schemaName)
-                writer.name("indexes")
-                writer.value(indexes)
+                indexes.write(as: "indexes", into: &writer)
                 writer.member("percent", Int64(percent))
             case .invalid: writer.member("problem", "INVALID")
             }
@@ -207,8 +227,7 @@ extension JSONWriter {
             writer.member("serverErrorCode", error.code.rawValue)
             writer.member("reason", error.reason)
             if let seconds = error.retryAfter { writer.member("retryAfter", Int64(seconds)) }
-        }
-    }
+        })
 }
 
 // MARK: - Missing indexes
@@ -259,7 +278,7 @@ public struct IndexNeeds: Sendable {
 
 /// The progress of background work on an index.
 public struct IndexBuildProgress: Sendable, Hashable {
-    public enum Work: String, Sendable, Hashable {
+    public enum Work: String, Sendable, Hashable, CaseIterable {
         /// Existing records are being added. Saves update the index already, but queries don't use it yet.
         case building = "BUILDING"
         /// The index was dropped and its entries are being removed.
@@ -292,24 +311,36 @@ public struct IndexBuildProgress: Sendable, Hashable {
     public var percent: Int { total <= 0 ? 0 : min(99, max(0, done.multipliedSaturated(by: 100) / total)) }
 }
 
-extension JSONWriter {
-    /// Writes the progress of background index work (docs/services.md).
-    public mutating func value(_ build: IndexBuildProgress) {
-        object { writer in
-            writer.member("work", build.work.rawValue)
-            writer.member("recordType", build.recordType)
-            switch build.subject {
-            case .field(let key, let indexes):
-                writer.member("field", key.schemaName)
-                writer.name("indexes")
-                writer.value(indexes)
-            case .composite(let index):
-                writer.name("compositeIndex")
-                writer.value(index)
-            }
-            writer.member("done", Int64(build.done))
-            writer.member("total", Int64(build.total))
-            writer.member("percent", Int64(build.percent))
-        }
+extension IndexBuildProgress.Work: JSONWord {}
+
+extension IndexBuildProgress: JSONObjectCoded {
+    package static let form = JSONForm<IndexBuildProgress>(
+        { work, recordType, subject, done, total, _ in
+            IndexBuildProgress(work, of: subject, in: recordType, done: done, total: total)
+        },
+        JSONPart("work", \.work), JSONPart("recordType", \.recordType), JSONPart(joined: .index, \.subject),
+        JSONPart("done", \.done), JSONPart("total", \.total), JSONPart("percent", \.percent))
+}
+
+extension JSONMember<IndexBuildProgress.Subject> {
+    fileprivate static var index: JSONMember {
+        JSONMember(
+            [
+                MemberShape("field", isRequired: false, FieldKey.shape),
+                MemberShape("indexes", isRequired: false, Indexes.shape),
+                MemberShape("compositeIndex", isRequired: false, CompositeIndex.shape),
+            ],
+            read: { object in
+                if let index = try CompositeIndex?.member("compositeIndex", of: object) { return .composite(index) }
+                return .field(try .member("field", of: object), try .member("indexes", of: object))
+            },
+            write: { subject, writer in
+                switch subject {
+                case .field(let key, let indexes):
+                    writer.member("field", key.schemaName)
+                    indexes.write(as: "indexes", into: &writer)
+                case .composite(let index): index.write(as: "compositeIndex", into: &writer)
+                }
+            })
     }
 }

@@ -28,7 +28,7 @@ public struct QueryExplanation: Sendable, Hashable {
         }
     }
 
-    public enum IndexUse: String, Sendable, Hashable {
+    public enum IndexUse: String, Sendable, Hashable, CaseIterable {
         /// Finds the records.
         case servesFilter = "SERVES_FILTER"
         /// Gives the order.
@@ -296,69 +296,46 @@ extension QueryExplanation {
 
 // MARK: - JSON
 
-extension JSONWriter {
-    /// Writes the members of a query explanation (docs/services.md).
-    public mutating func members(of explanation: QueryExplanation) {
-        name("problems")
-        array { writer in
-            for problem in explanation.problems { writer.value(problem) }
-        }
-        name("candidates")
-        array { writer in
-            for candidate in explanation.candidates { writer.value(candidate) }
-        }
-        member("summary", explanation.summary)
-        member("entriesRead", Int64(explanation.entriesRead))
-        member("recordsRead", Int64(explanation.recordsRead))
-        member("recordsReturned", Int64(explanation.recordsReturned))
-        member("moreComing", explanation.hasMore)
-        name("milliseconds")
-        value(explanation.milliseconds)
-        name("statements")
-        array { writer in
-            for statement in explanation.statements { writer.value(statement) }
-        }
-        name("advice")
-        array { writer in
-            for index in explanation.advice { writer.value(index) }
-        }
-    }
+extension QueryExplanation: JSONObjectCoded {
+    package static let form = JSONForm(
+        QueryExplanation.init(
+            problems:candidates:summary:entriesRead:recordsRead:recordsReturned:hasMore:milliseconds:statements:advice:),
+        JSONPart("problems", \.problems), JSONPart("candidates", \.candidates), JSONPart("summary", \.summary),
+        JSONPart("entriesRead", \.entriesRead), JSONPart("recordsRead", \.recordsRead),
+        JSONPart("recordsReturned", \.recordsReturned), JSONPart("moreComing", \.hasMore),
+        JSONPart("milliseconds", \.milliseconds), JSONPart("statements", \.statements), JSONPart("advice", \.advice))
+}
 
-    private mutating func value(_ candidate: QueryExplanation.Candidate) {
-        object { writer in
-            writer.name("index")
-            writer.value(candidate.index)
-            writer.member("clause", candidate.clause)
-            writer.member("standing", candidate.use.rawValue)
-            writer.member("reason", candidate.reason)
-            guard let entries = candidate.entries else { return }
-            writer.member("entries", Int64(entries))
-            if candidate.isCutOff { writer.member("orMore", true) }
-        }
-    }
+extension QueryExplanation.IndexUse: JSONWord {}
 
-    private mutating func value(_ statement: QueryExplanation.Statement) {
-        object { writer in
-            writer.member("text", statement.text)
-            writer.name("plan")
-            writer.array { writer in
-                for line in statement.plan { writer.value(line) }
-            }
-        }
-    }
+extension QueryExplanation.Candidate: JSONObjectCoded {
+    package static let form = JSONForm(
+        QueryExplanation.Candidate.init(index:clause:use:reason:entries:isCutOff:),
+        JSONPart("index", \.index), JSONPart("clause", \.clause), JSONPart("standing", \.use),
+        JSONPart("reason", \.reason), JSONPart("entries", \.entries),
+        JSONPart(joined: .flag("orMore"), { $0.entries != nil && $0.isCutOff }))
+}
 
-    /// Writes `{"field":"year","indexes":["SORTABLE"]}`, `{"filter":"author","sort":"year"}` or
-    /// `{"recordNames":true}`.
-    public mutating func value(_ index: QueryIndex) {
-        object { writer in
+extension QueryExplanation.Statement: JSONObjectCoded {
+    package static let form = JSONForm(
+        QueryExplanation.Statement.init(text:plan:), JSONPart("text", \.text), JSONPart("plan", \.plan))
+}
+
+extension QueryIndex: JSONObjectCoded {
+    /// `{"field":"year","indexes":["SORTABLE"]}`, `{"filter":"author","sort":"year"}` or `{"recordNames":true}`.
+    package static let form = JSONForm<QueryIndex>(
+        read: { object in
+            if object.value("recordNames") != nil { return .recordNames }
+            if object.value("filter") != nil { return .composite(try CompositeIndex.form.read(object)) }
+            return .field(try .member("field", of: object), try .member("indexes", of: object))
+        },
+        write: { index, writer in
             switch index {
             case .field(let key, let indexes):
                 writer.member("field", key.schemaName)
-                writer.name("indexes")
-                writer.value(indexes)
-            case .composite(let index): writer.members(of: index)
+                indexes.write(as: "indexes", into: &writer)
+            case .composite(let index): CompositeIndex.form.write(index, &writer)
             case .recordNames: writer.member("recordNames", true)
             }
-        }
-    }
+        })
 }

@@ -58,46 +58,23 @@ public struct QueryStatistics: Sendable, Hashable {
 
 // MARK: - JSON
 
-extension JSONWriter {
-    /// Writes query statistics (docs/queries.md).
-    public mutating func value(_ statistics: QueryStatistics) {
-        object { writer in
-            writer.member("since", statistics.since.milliseconds)
-            writer.member("queries", Int64(statistics.queries))
-            writer.name("uses")
-            writer.array { writer in
-                for use in statistics.uses { writer.value(use) }
-            }
-            writer.name("refusals")
-            writer.array { writer in
-                for refusal in statistics.refusals { writer.value(refusal) }
-            }
-        }
-    }
+extension QueryStatistics: JSONObjectCoded {
+    package static let form = JSONForm(
+        QueryStatistics.init(since:queries:uses:refusals:), JSONPart("since", \.since),
+        JSONPart("queries", \.queries), JSONPart("uses", \.uses), JSONPart("refusals", \.refusals))
+}
 
-    private mutating func value(_ use: QueryStatistics.Use) {
-        object { writer in
-            writer.member("recordType", use.recordType)
-            writer.name("index")
-            writer.value(use.index)
-            writer.member("count", Int64(use.count))
-            writer.member("last", use.last.milliseconds)
-        }
-    }
+extension QueryStatistics.Use: JSONObjectCoded {
+    package static let form = JSONForm(
+        QueryStatistics.Use.init(recordType:index:count:last:), JSONPart("recordType", \.recordType),
+        JSONPart("index", \.index), JSONPart("count", \.count), JSONPart("last", \.last))
+}
 
-    private mutating func value(_ refusal: QueryStatistics.Refusal) {
-        object { writer in
-            writer.name("query")
-            writer.value(refusal.query)
-            writer.name("problems")
-            writer.array { writer in
-                for problem in refusal.problems { writer.value(problem) }
-            }
-            writer.member("count", Int64(refusal.count))
-            writer.member("last", refusal.last.milliseconds)
-            writer.member("userRecordName", refusal.userRecordName)
-        }
-    }
+extension QueryStatistics.Refusal: JSONObjectCoded {
+    package static let form = JSONForm(
+        QueryStatistics.Refusal.init(query:problems:count:last:userRecordName:), JSONPart("query", \.query),
+        JSONPart("problems", \.problems), JSONPart("count", \.count), JSONPart("last", \.last),
+        JSONPart("userRecordName", \.userRecordName))
 }
 
 // MARK: - Log

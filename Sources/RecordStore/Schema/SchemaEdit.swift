@@ -70,16 +70,45 @@ extension Schema {
 
 // MARK: - JSON
 
-extension JSONWriter {
-    /// Writes an edit in the format of `schema/edit` (docs/services.md).
-    public mutating func value(_ edit: SchemaEdit) {
-        object { writer in
+extension SchemaEdit: JSONObjectCoded {
+    /// An object with exactly one member that names the kind of edit (docs/services.md).
+    package static let form = JSONForm<SchemaEdit>(
+        read: { object in
+            let found = names.filter { object.value($0) != nil }
+            guard let name = found.first, found.count == 1 else {
+                let what = found.isEmpty ? "none" : found.map(\.string).joined(separator: ", ")
+                throw RecordError.unexpectedInput(
+                    "Expected '\(object.place)' to have one of \(names.map(\.string).joined(separator: ", ")), found \(what)"
+                )
+            }
+            func recordType() throws -> Name { try .member("recordType", of: object) }
+            func field() throws -> FieldKey { try .member("field", of: object) }
+            func indexes() throws -> Indexes { try .member(name, of: object) }
+            func json() throws -> JSONValue { try object.required(name, "an object", object.value(name)) }
+            func grants() throws -> [Grant] {
+                try [RequestObject].member(name, of: object).map { try Grant(.object($0.members)) }
+            }
+            switch name {
+            case "addType": return .addType(try RecordType(json()))
+            case "removeType": return .removeType(try .member(name, of: object))
+            case "removeField": return .removeField(try .member(name, of: object), in: try recordType())
+            case "setIndexes": return .setIndexes(try indexes(), of: try field(), in: try recordType())
+            case "addIndexes": return .addIndexes(try indexes(), of: try field(), in: try recordType())
+            case "dropIndexes": return .dropIndexes(try indexes(), of: try field(), in: try recordType())
+            case "setGrants": return .setGrants(try grants(), of: try recordType())
+            case "addGrants": return .addGrants(try grants(), of: try recordType())
+            case "addRole": return .addRole(try .member(name, of: object))
+            case "removeRole": return .removeRole(try .member(name, of: object))
+            case "addCompositeIndex": return .addCompositeIndex(try CompositeIndex(json()), in: try recordType())
+            default: return .removeCompositeIndex(try CompositeIndex(json()), in: try recordType())
+            }
+        },
+        write: { edit, writer in
             switch edit {
             case .addType(let type):
                 writer.name("addType")
                 writer.value(type)
-            case .removeType(let name):
-                writer.member("removeType", name)
+            case .removeType(let name): writer.member("removeType", name)
             case .removeField(let name, let recordType):
                 writer.member("removeField", name)
                 writer.member("recordType", recordType)
@@ -91,30 +120,33 @@ extension JSONWriter {
                 writer.members("dropIndexes", indexes, of: field, in: recordType)
             case .setGrants(let grants, let recordType): writer.members("setGrants", grants, of: recordType)
             case .addGrants(let grants, let recordType): writer.members("addGrants", grants, of: recordType)
-            case .addRole(let name):
-                writer.member("addRole", name)
-            case .removeRole(let name):
-                writer.member("removeRole", name)
+            case .addRole(let name): writer.member("addRole", name)
+            case .removeRole(let name): writer.member("removeRole", name)
             case .addCompositeIndex(let index, let recordType):
-                writer.name("addCompositeIndex")
-                writer.value(index)
+                index.write(as: "addCompositeIndex", into: &writer)
                 writer.member("recordType", recordType)
             case .removeCompositeIndex(let index, let recordType):
-                writer.name("removeCompositeIndex")
-                writer.value(index)
+                index.write(as: "removeCompositeIndex", into: &writer)
                 writer.member("recordType", recordType)
             }
-        }
-    }
+        })
 
-    private mutating func members(_ edit: Name, _ indexes: Indexes, of field: FieldKey, in recordType: Name) {
+    private static let names: [Name] = [
+        "addType", "removeType", "removeField", "setIndexes", "addIndexes", "dropIndexes", "setGrants", "addGrants",
+        "addRole", "removeRole",
+        "addCompositeIndex", "removeCompositeIndex",
+    ]
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(_ edit: Name, _ indexes: Indexes, of field: FieldKey, in recordType: Name) {
         name(edit)
         value(indexes)
         member("field", field.schemaName)
         member("recordType", recordType)
     }
 
-    private mutating func members(_ edit: Name, _ grants: [Grant], of recordType: Name) {
+    fileprivate mutating func members(_ edit: Name, _ grants: [Grant], of recordType: Name) {
         name(edit)
         array { writer in
             for grant in grants { writer.value(grant) }
@@ -160,18 +192,11 @@ public struct SchemaHistoryEntry: Sendable, Hashable {
     }
 }
 
-extension JSONWriter {
-    /// Writes a schema history entry (docs/services.md).
-    public mutating func value(_ entry: SchemaHistoryEntry) {
-        object { writer in
-            writer.member("number", entry.number)
-            writer.member("timestamp", entry.timestamp.milliseconds)
-            writer.member("userRecordName", entry.userRecordName)
-            writer.member("reason", entry.reason.rawValue)
-            writer.name("changes")
-            writer.array { writer in
-                for change in entry.changes { writer.value(change) }
-            }
-        }
-    }
+extension SchemaHistoryEntry.Reason: JSONWord {}
+
+extension SchemaHistoryEntry: JSONObjectCoded {
+    package static let form = JSONForm(
+        SchemaHistoryEntry.init(number:timestamp:userRecordName:reason:changes:), JSONPart("number", \.number),
+        JSONPart("timestamp", \.timestamp), JSONPart("userRecordName", \.userRecordName),
+        JSONPart("reason", \.reason), JSONPart("changes", \.changes))
 }

@@ -98,6 +98,14 @@ public struct ZoneParticipant: Sendable, Hashable {
     }
 }
 
+extension ZoneParticipant.Permission: JSONWord {}
+
+extension ZoneParticipant: JSONObjectCoded {
+    package static let form = JSONForm(
+        ZoneParticipant.init(userRecordName:permission:), JSONPart("userRecordName", \.userRecordName),
+        JSONPart("permission", \.permission))
+}
+
 extension SharePermission {
     public init(_ permission: ZoneParticipant.Permission) {
         self = permission == .readWrite ? .readWrite : .readOnly

@@ -93,41 +93,89 @@ extension TokenExplanation {
 
 // MARK: - JSON
 
-extension JSONWriter {
-    /// Writes a token explanation in the format of docs/feeds.md.
-    public mutating func value(_ explanation: TokenExplanation) {
-        object { writer in
-            switch explanation.subject {
-            case .database: writer.member("subject", "database")
-            case .zone(let zoneID):
-                writer.member("subject", "zone")
-                if let zoneID {
-                    writer.name("zoneID")
-                    writer.value(zoneID)
+/// The format of docs/feeds.md.
+extension TokenExplanation: JSONObjectCoded {
+    package static let form = JSONForm(
+        TokenExplanation.init(
+            subject:scope:userRecordName:position:moment:progress:validity:changesAfter:),
+        JSONPart(joined: .subject, \.subject), JSONPart("database", \.scope),
+        JSONPart("userRecordName", \.userRecordName), JSONPart("position", \.position),
+        JSONPart("timestamp", \.moment), JSONPart(joined: .progress, \.progress),
+        JSONPart(joined: .validity, \.validity), JSONPart("changesAfter", \.changesAfter))
+}
+
+extension JSONMember<TokenExplanation.Subject> {
+    fileprivate static var subject: JSONMember {
+        JSONMember(
+            [
+                MemberShape("subject", .string("database or zone")),
+                MemberShape("zoneID", isRequired: false, ZoneID.shape),
+            ],
+            read: { object in
+                try String.member("subject", of: object) == "database"
+                    ? .database : .zone(try .member("zoneID", of: object))
+            },
+            write: { subject, writer in
+                switch subject {
+                case .database: writer.member("subject", "database")
+                case .zone(let zoneID):
+                    writer.member("subject", "zone")
+                    zoneID.write(as: "zoneID", into: &writer)
                 }
-            }
-            writer.member("database", explanation.scope.rawValue)
-            if let name = explanation.userRecordName { writer.member("userRecordName", name) }
-            writer.member("position", explanation.position)
-            if let moment = explanation.moment { writer.member("timestamp", moment.milliseconds) }
-            switch explanation.progress {
-            case .complete: writer.member("progress", "complete")
-            case .firstPull: writer.member("progress", "firstPull")
-            case .reversePull: writer.member("progress", "reversePull")
-            case .pull(let since):
-                writer.member("progress", "pull")
-                writer.member("since", since)
-            }
-            switch explanation.validity {
-            case .good: writer.member("standing", "good")
-            case .expired(let why):
-                writer.member("standing", "expired")
-                writer.member("why", why)
-            case .foreign(let why):
-                writer.member("standing", "foreign")
-                writer.member("why", why)
-            }
-            if let count = explanation.changesAfter { writer.member("changesAfter", Int64(count)) }
-        }
+            })
+    }
+}
+
+extension JSONMember<TokenExplanation.Progress> {
+    fileprivate static var progress: JSONMember {
+        let kind = JSONShape.string("complete, firstPull, pull or reversePull")
+        return JSONMember(
+            [MemberShape("progress", kind), MemberShape("since", isRequired: false, .integer)],
+            read: { object in
+                switch try String.member("progress", of: object) {
+                case "complete": return .complete
+                case "firstPull": return .firstPull
+                case "reversePull": return .reversePull
+                case "pull": return .pull(since: try .member("since", of: object))
+                case let other: throw object.unexpected("progress", kind.words, .string(other))
+                }
+            },
+            write: { progress, writer in
+                switch progress {
+                case .complete: writer.member("progress", "complete")
+                case .firstPull: writer.member("progress", "firstPull")
+                case .reversePull: writer.member("progress", "reversePull")
+                case .pull(let since):
+                    writer.member("progress", "pull")
+                    writer.member("since", since)
+                }
+            })
+    }
+}
+
+extension JSONMember<TokenExplanation.Validity> {
+    fileprivate static var validity: JSONMember {
+        let kind = JSONShape.string("good, expired or foreign")
+        return JSONMember(
+            [MemberShape("standing", kind), MemberShape("why", isRequired: false, String.shape)],
+            read: { object in
+                switch try String.member("standing", of: object) {
+                case "good": return .good
+                case "expired": return .expired(why: try .member("why", of: object))
+                case "foreign": return .foreign(why: try .member("why", of: object))
+                case let other: throw object.unexpected("standing", kind.words, .string(other))
+                }
+            },
+            write: { validity, writer in
+                switch validity {
+                case .good: writer.member("standing", "good")
+                case .expired(let why):
+                    writer.member("standing", "expired")
+                    writer.member("why", why)
+                case .foreign(let why):
+                    writer.member("standing", "foreign")
+                    writer.member("why", why)
+                }
+            })
     }
 }

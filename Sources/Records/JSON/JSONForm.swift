@@ -7,9 +7,9 @@ package protocol JSONCoded: Sendable {
     /// What the JSON is, for errors and for the description of the services.
     static var shape: JSONShape { get }
 
-    /// - Parameter path: the place of the value in the body.
+    /// - Parameter path: the place of the value in the body, which only errors need.
     /// - Throws: `RecordError` BAD_REQUEST that names the place, and what is expected there.
-    init(_ json: JSONValue, at path: RequestObject.Path) throws
+    init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws
 
     func write(into writer: inout JSONWriter)
 
@@ -110,6 +110,41 @@ extension JSONMember where Value: JSONCoded {
     }
 }
 
+extension JSONMember<Bool> {
+    /// A member that is only there if it is true.
+    package static func flag(_ name: Name) -> JSONMember {
+        JSONMember(
+            [MemberShape(name, isRequired: false, Bool.shape)], read: { try Bool?.member(name, of: $0) ?? false },
+            write: { if $0 { $1.member(name, true) } })
+    }
+}
+
+extension JSONMember<Int64?> {
+    /// A number in requests.
+    package static func wholeNumber(_ name: Name, from lowest: Int64) -> JSONMember {
+        JSONMember(
+            [MemberShape(name, isRequired: false, Int64.shape)],
+            read: { try $0.wholeNumber(name, from: lowest).map { Int64($0) } },
+            write: { $0.write(as: name, into: &$1) })
+    }
+}
+
+extension JSONMember where Value: JSONWord {
+    /// A word in requests.
+    package init(_ name: Name, default value: Value, of known: [Value]) {
+        self.init(
+            [MemberShape(name, isRequired: false, Value.shape)],
+            read: { object in
+                guard let word = try object.string(name) else { return value }
+                guard let value = known.first(where: { $0.rawValue == word }) else {
+                    throw RecordError.unexpectedInput(
+                        "Unknown \(name) '\(word)'; known are \(known.map(\.rawValue).joined(separator: ", "))")
+                }
+                return value
+            }, write: { $0.write(as: name, into: &$1) })
+    }
+}
+
 extension JSONMember where Value: JSONObjectCoded {
     /// The members of a value, beside others in the same object.
     package static var members: JSONMember {
@@ -166,8 +201,8 @@ package protocol JSONObjectCoded: JSONCoded {
 extension JSONObjectCoded {
     package static var shape: JSONShape { .object(form.shapes) }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        self = try Self.form.read(RequestObject(json, at: path))
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        self = try Self.form.read(RequestObject(json, at: path()))
     }
 
     package func write(into writer: inout JSONWriter) {
@@ -177,12 +212,17 @@ extension JSONObjectCoded {
 
 // MARK: - Values
 
+extension RequestObject: JSONCoded {
+    package static var shape: JSONShape { .object(nil) }
+    package func write(into writer: inout JSONWriter) { writer.value(.object(members)) }
+}
+
 extension Optional: JSONCoded where Wrapped: JSONCoded {
     package static var shape: JSONShape { Wrapped.shape }
     package static var isRequired: Bool { false }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        self = json == .null ? nil : try Wrapped(json, at: path)
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        self = json == .null ? nil : try Wrapped(json, at: path())
     }
 
     package static func member(_ name: Name, of object: RequestObject) throws -> Wrapped? {
@@ -199,9 +239,10 @@ extension Optional: JSONCoded where Wrapped: JSONCoded {
 extension Array: JSONCoded where Element: JSONCoded {
     package static var shape: JSONShape { .array(Element.shape) }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        guard case .array(let elements) = json else { throw path.unexpected(Self.shape.words, json) }
-        self = try elements.enumerated().map { try Element($0.element, at: .element($0.offset, of: path)) }
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        guard case .array(let elements) = json else { throw path().unexpected(Self.shape.words, json) }
+        let array = path()
+        self = try elements.enumerated().map { try Element($0.element, at: .element($0.offset, of: array)) }
     }
 
     package func write(into writer: inout JSONWriter) {
@@ -213,8 +254,8 @@ extension Array: JSONCoded where Element: JSONCoded {
 extension Dictionary: JSONCoded where Key == Name, Value: JSONCoded {
     package static var shape: JSONShape { .object(nil) }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        let object = try RequestObject(json, at: path)
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        let object = try RequestObject(json, at: path())
         self = try Dictionary(
             object.members.map { ($0.name, try Value($0.value, at: object.path(of: $0.name))) },
             uniquingKeysWith: { first, _ in first })
@@ -230,8 +271,8 @@ extension Dictionary: JSONCoded where Key == Name, Value: JSONCoded {
 extension String: JSONCoded {
     package static var shape: JSONShape { .string("a string") }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        guard case .string(let string) = json else { throw path.unexpected(Self.shape.words, json) }
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        guard case .string(let string) = json else { throw path().unexpected(Self.shape.words, json) }
         self = string
     }
 
@@ -241,8 +282,8 @@ extension String: JSONCoded {
 extension Bool: JSONCoded {
     package static var shape: JSONShape { .boolean }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        guard case .bool(let bool) = json else { throw path.unexpected(Self.shape.words, json) }
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        guard case .bool(let bool) = json else { throw path().unexpected(Self.shape.words, json) }
         self = bool
     }
 
@@ -252,8 +293,8 @@ extension Bool: JSONCoded {
 extension Int64: JSONCoded {
     package static var shape: JSONShape { .integer }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        guard case .integer(let integer) = json else { throw path.unexpected(Self.shape.words, json) }
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        guard case .integer(let integer) = json else { throw path().unexpected(Self.shape.words, json) }
         self = integer
     }
 
@@ -263,11 +304,11 @@ extension Int64: JSONCoded {
 extension Double: JSONCoded {
     package static var shape: JSONShape { .number }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
         switch json {
         case .integer(let integer): self = Double(integer)
         case .double(let double): self = double
-        default: throw path.unexpected(Self.shape.words, json)
+        default: throw path().unexpected(Self.shape.words, json)
         }
     }
 
@@ -285,11 +326,11 @@ package protocol JSONCodedAs: JSONCoded {
 extension JSONCodedAs {
     package static var shape: JSONShape { Coded.shape }
 
-    package init(_ json: JSONValue, at path: RequestObject.Path) throws {
-        let coded = try Coded(json, at: path)
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        let coded = try Coded(json, at: path())
         guard let value = Self(coded: coded) else {
             throw RecordError.unexpectedInput(
-                "Expected '\(path.text)' to be \(Self.shape.words), found '\(coded)'")
+                "Expected '\(path().text)' to be \(Self.shape.words), found '\(coded)'")
         }
         self = value
     }
@@ -338,3 +379,22 @@ extension JSONWord {
 
 extension Environment: JSONWord {}
 extension DatabaseScope: JSONWord {}
+extension Reference.Action: JSONWord {}
+extension RecordChange.Kind: JSONWord {}
+extension ZoneChange.Kind: JSONWord {}
+
+extension FileChecksum: JSONCodedAs {
+    package static var shape: JSONShape { .string("64 hexadecimal digits in lower case") }
+    package init?(coded: String) { self.init(coded) }
+    package var coded: String { description }
+}
+
+extension FieldKey: JSONCodedAs {
+    package init?(coded: Name) { self.init(schemaName: coded) }
+    package var coded: Name { schemaName }
+}
+
+extension RecordID: JSONObjectCoded {
+    package static let form = JSONForm(
+        RecordID.init(recordName:zoneID:), JSONPart("recordName", \.recordName), JSONPart("zoneID", \.zoneID))
+}

@@ -42,9 +42,9 @@ public struct RequestObject: Sendable {
     }
 
     /// - Throws: `RecordError` BAD_REQUEST if the value is not an object.
-    package init(_ json: JSONValue, at path: Path) throws {
-        guard case .object(let members) = json else { throw path.unexpected("an object", json) }
-        self.init(members, at: path)
+    package init(_ json: JSONValue, at path: @autoclosure () -> Path) throws {
+        guard case .object(let members) = json else { throw path().unexpected(Self.shape.words, json) }
+        self.init(members, at: path())
     }
 
     /// Parses a body. An empty body is an empty object.
@@ -86,98 +86,61 @@ public struct RequestObject: Sendable {
     /// The value of a string member.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is not a string.
-    public func string(_ name: Name) throws -> String? {
-        switch value(name) {
-        case nil: nil
-        case .string(let string): string
-        case .some(let other): throw unexpected(name, "a string", other)
-        }
-    }
+    public func string(_ name: Name) throws -> String? { try String?.member(name, of: self) }
 
     /// The value of a string member as a name, which may be empty.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is not a string.
-    public func name(_ name: Name) throws -> Name? {
-        try string(name).map { Name($0) }
-    }
+    public func name(_ name: Name) throws -> Name? { try Name?.member(name, of: self) }
 
     /// The value of a Boolean member.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is neither `true` nor `false`. The numbers 1 and 0 are not
     ///   accepted.
-    public func bool(_ name: Name) throws -> Bool? {
-        switch value(name) {
-        case nil: nil
-        case .bool(let bool): bool
-        case .some(let other): throw unexpected(name, "true or false", other)
-        }
-    }
+    public func bool(_ name: Name) throws -> Bool? { try Bool?.member(name, of: self) }
 
     /// The value of a number with or without a fraction. Integers above 2⁵³ are rounded.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is not a number.
-    public func number(_ name: Name) throws -> Double? {
-        switch value(name) {
-        case nil: nil
-        case .integer(let integer): Double(integer)
-        case .double(let double): double
-        case .some(let other): throw unexpected(name, "a number", other)
-        }
-    }
+    public func number(_ name: Name) throws -> Double? { try Double?.member(name, of: self) }
 
     /// An object member, which knows its path.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is not an object.
-    public func object(_ name: Name) throws -> RequestObject? {
-        switch value(name) {
-        case nil: nil
-        case .object(let members): RequestObject(members, at: .member(name, of: path))
-        case .some(let other): throw unexpected(name, "an object", other)
-        }
-    }
+    public func object(_ name: Name) throws -> RequestObject? { try RequestObject?.member(name, of: self) }
 
     /// The objects in an array member.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is not an array, or contains anything but objects.
-    public func objects(_ name: Name) throws -> [RequestObject]? {
-        try elements(name)?.map { value, path in
-            guard case .object(let members) = value else { throw Self.unexpected(path.text, "an object", value) }
-            return RequestObject(members, at: path)
-        }
-    }
+    public func objects(_ name: Name) throws -> [RequestObject]? { try [RequestObject]?.member(name, of: self) }
 
     /// The members of an object member, in their order. Each of them must be an object.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if a value is not an object.
     public func members(_ name: Name) throws -> [(name: Name, object: RequestObject)]? {
         try object(name).map { object in
-            try object.members.map { member in
-                let path = Path.member(member.name, of: object.path)
-                guard case .object(let members) = member.value else {
-                    throw Self.unexpected(path.text, "an object", member.value)
-                }
-                return (member.name, RequestObject(members, at: path))
-            }
+            try object.members.map { ($0.name, try RequestObject($0.value, at: object.path(of: $0.name))) }
         }
     }
 
     /// The strings in an array member, as names.
     /// - Returns: `nil` if the member is absent.
     /// - Throws: `RecordError` BAD_REQUEST if the value is not an array, or contains anything but strings.
-    public func names(_ name: Name) throws -> [Name]? {
-        try elements(name)?.map { value, path in
-            guard case .string(let string) = value else { throw Self.unexpected(path.text, "a string", value) }
-            return Name(string)
-        }
-    }
+    public func names(_ name: Name) throws -> [Name]? { try [Name]?.member(name, of: self) }
 
-    private func elements(_ name: Name) throws -> [(value: JSONValue, path: Path)]? {
+    /// The value of a whole number.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not a whole number in range.
+    package func wholeNumber(_ name: Name, from lowest: Int64) throws -> Int? {
+        let kind = "a whole number above \(lowest - 1)"
         switch value(name) {
         case nil: return nil
-        case .array(let elements):
-            let array = Path.member(name, of: path)
-            return elements.enumerated().map { ($0.element, .element($0.offset, of: array)) }
-        case .some(let other): throw unexpected(name, "an array", other)
+        case .integer(let number)? where number >= lowest: return Int(number)
+        case .integer(let number)?:
+            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(number)")
+        case .double(let double)?:
+            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(double)")
+        case .some(let other): throw unexpected(name, kind, other)
         }
     }
 

@@ -202,12 +202,7 @@ public struct Grant: Sendable, Hashable {
 // JSON form of a schema. An extension of Skylight that uses the terms of the schema language and of responses.
 
 extension JSONWriter {
-    /// Writes `{"types":[…],"roles":[…]}`, both ordered by name.
-    public mutating func value(_ schema: Schema) {
-        object { $0.members(of: schema) }
-    }
-
-    /// Writes the members of a schema into the current object.
+    /// Writes the members of a schema into the current object: `"types":[…],"roles":[…]`, both ordered by name.
     public mutating func members(of schema: Schema) {
         name("types")
         array { writer in
@@ -264,24 +259,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes `{"filter":"author","sort":"year"}`.
-    public mutating func value(_ index: CompositeIndex) {
-        object { $0.members(of: index) }
-    }
-
-    /// Writes the members of a composite index into the current object.
-    public mutating func members(of index: CompositeIndex) {
-        member("filter", index.filter.schemaName)
-        member("sort", index.sort.schemaName)
-    }
-
-    /// Writes `["QUERYABLE","SORTABLE"]`.
-    public mutating func value(_ indexes: Indexes) {
-        array { writer in
-            for name in indexes.names { writer.value(name) }
-        }
-    }
-
     /// Writes `{"role":"_world","permissions":["READ"]}`.
     public mutating func value(_ grant: Grant) {
         object { writer in
@@ -296,7 +273,11 @@ extension JSONWriter {
     }
 }
 
-extension Schema {
+extension Schema: JSONObjectCoded {
+    package static let form = JSONForm<Schema>(
+        shapes: [MemberShape("types", .array(.object(nil))), MemberShape("roles", [Name].shape)],
+        read: { try Schema(.object($0.members)) }, write: { $1.members(of: $0) })
+
     /// Parses a schema as written by ``JSON/JSONWriter``.
     /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
@@ -365,7 +346,11 @@ extension FieldType {
     }
 }
 
-extension CompositeIndex {
+extension CompositeIndex: JSONObjectCoded {
+    /// `{"filter":"author","sort":"year"}`.
+    package static let form = JSONForm(
+        CompositeIndex.init(filter:sort:), JSONPart("filter", \.filter), JSONPart("sort", \.sort))
+
     /// Parses a composite index as written by ``JSON/JSONWriter``.
     /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
@@ -378,7 +363,16 @@ extension CompositeIndex {
     }
 }
 
-extension Indexes {
+/// `["QUERYABLE","SORTABLE"]`.
+extension Indexes: JSONCoded {
+    package static var shape: JSONShape { [Name].shape }
+
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        try self.init(names: [Name](json, at: path()))
+    }
+
+    package func write(into writer: inout JSONWriter) { names.write(into: &writer) }
+
     /// - Throws: `RecordError` BAD_REQUEST for an unknown index name.
     public init(names: some Sequence<Name>) throws {
         self = []

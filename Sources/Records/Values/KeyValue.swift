@@ -268,56 +268,66 @@ extension PropertyValue {
     }
 }
 
-extension KeyValueOperation {
-    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
-    public init(_ object: RequestObject) throws {
-        let kind = try object.required("operationType", "a string", object.string("operationType"))
-        let key = try object.required("key", "a string", object.name("key"))
-        switch kind {
-        case "set": self = .set(key, try PropertyValue(object.required("value", "an object", object.object("value"))))
-        case "remove": self = .remove(key)
-        default:
-            throw RecordError.unexpectedInput(
-                "Unknown operationType '\(kind)' in '\(object.place)'; known are set, remove")
-        }
+extension PropertyValue: JSONCoded {
+    package static var shape: JSONShape { .object(nil) }
+
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        try self.init(RequestObject(json, at: path()))
     }
+
+    package func write(into writer: inout JSONWriter) { writer.value(self) }
 }
 
-extension KeyValueChange {
-    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
-    public init(_ object: RequestObject) throws {
-        self.init(
-            try object.required("key", "a string", object.name("key")),
-            try object.object("value").map { try PropertyValue($0) },
-            modified: Timestamp(milliseconds: try object.wholeNumber("modified")),
-            position: try object.wholeNumber("position"))
-    }
+extension KeyValueOperation: JSONObjectCoded {
+    /// `{"operationType":"remove","key":"hasData"}`; for `set` with the value too.
+    package static let form = JSONForm<KeyValueOperation>(
+        shapes: [
+            MemberShape("operationType", String.shape), MemberShape("key", Name.shape),
+            MemberShape("value", isRequired: false, PropertyValue.shape),
+        ],
+        read: { object in
+            let kind = try String.member("operationType", of: object)
+            let key = try Name.member("key", of: object)
+            switch kind {
+            case "set": return .set(key, try .member("value", of: object))
+            case "remove": return .remove(key)
+            default:
+                throw RecordError.unexpectedInput(
+                    "Unknown operationType '\(kind)' in '\(object.place)'; known are set, remove")
+            }
+        },
+        write: { operation, writer in
+            switch operation {
+            case .set(let key, let value):
+                writer.member("operationType", "set")
+                writer.member("key", key)
+                writer.name("value")
+                writer.value(value)
+            case .remove(let key):
+                writer.member("operationType", "remove")
+                writer.member("key", key)
+            }
+        })
 }
 
-extension KeyValueUsage {
-    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
-    public init(_ object: RequestObject) throws {
-        self.init(keys: Int(try object.wholeNumber("keys")), bytes: Int(try object.wholeNumber("bytes")))
-    }
+extension KeyValueChange: JSONObjectCoded {
+    /// A change with its value and the value's size, or with `"removed":true`.
+    package static let form = JSONForm<KeyValueChange>(
+        { key, value, _, _, modified, position in KeyValueChange(key, value, modified: modified, position: position) },
+        JSONPart("key", \.key), JSONPart("value", \.value), JSONPart("size", \.value?.size),
+        JSONPart(joined: .flag("removed"), { $0.value == nil }), JSONPart("modified", \.modified),
+        JSONPart("position", \.position))
 }
 
-extension KeyValueChanges {
-    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
-    public init(_ object: RequestObject) throws {
-        self.init(
-            try object.required("changes", "an array", object.objects("changes")).map { try KeyValueChange($0) },
-            syncToken: ChangeToken(text: try object.required("syncToken", "a string", object.string("syncToken"))),
-            usage: try KeyValueUsage(object))
-    }
+extension KeyValueUsage: JSONObjectCoded {
+    package static let form = JSONForm(
+        KeyValueUsage.init(keys:bytes:), JSONPart("keys", \.keys), JSONPart("bytes", \.bytes))
 }
 
-extension RequestObject {
-    fileprivate func wholeNumber(_ name: Name) throws -> Int64 {
-        guard case .integer(let integer)? = value(name) else {
-            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be a whole number")
-        }
-        return integer
-    }
+extension KeyValueChanges: JSONObjectCoded {
+    package static let form = JSONForm(
+        KeyValueChanges.init(_:syncToken:usage:), JSONPart("changes", \.changes), JSONPart("syncToken", \.syncToken),
+        JSONPart(joined: .members, \.usage))
 }
 
 extension JSONWriter {
@@ -343,43 +353,5 @@ extension JSONWriter {
                 }
             }
         }
-    }
-
-    /// Writes `{"operationType":"remove","key":"hasData"}`; for `set` with the value too.
-    public mutating func value(_ operation: KeyValueOperation) {
-        object { writer in
-            switch operation {
-            case .set(let key, let value):
-                writer.member("operationType", "set")
-                writer.member("key", key)
-                writer.name("value")
-                writer.value(value)
-            case .remove(let key):
-                writer.member("operationType", "remove")
-                writer.member("key", key)
-            }
-        }
-    }
-
-    /// Writes a change with its value and the value's size, or with `"removed":true`.
-    public mutating func value(_ change: KeyValueChange) {
-        object { writer in
-            writer.member("key", change.key)
-            if let value = change.value {
-                writer.name("value")
-                writer.value(value)
-                writer.member("size", Int64(value.size))
-            } else {
-                writer.member("removed", true)
-            }
-            writer.member("modified", change.modified.milliseconds)
-            writer.member("position", change.position)
-        }
-    }
-
-    /// Writes the members `keys` and `bytes` into the current object.
-    public mutating func members(of usage: KeyValueUsage) {
-        member("keys", Int64(usage.keys))
-        member("bytes", Int64(usage.bytes))
     }
 }

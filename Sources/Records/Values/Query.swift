@@ -158,6 +158,23 @@ extension Query {
     }
 }
 
+extension Query: JSONObjectCoded {
+    /// `{"recordType":"Item","filterBy":[…],"sortBy":[…]}`. Non-finite numbers become `null`.
+    package static let form = JSONForm(
+        read: Query.init,
+        write: { query, writer in
+            writer.member("recordType", query.recordType)
+            writer.name("filterBy")
+            writer.array { writer in
+                for filter in query.filters { writer.value(filter) }
+            }
+            writer.name("sortBy")
+            writer.array { writer in
+                for sort in query.sorts { writer.value(sort) }
+            }
+        })
+}
+
 extension Query.Filter {
     fileprivate init(_ object: RequestObject) throws {
         let fieldName = try object.fieldName()
@@ -215,27 +232,35 @@ extension RequestObject {
     }
 }
 
+extension ZoneID: JSONCoded {
+    package static var shape: JSONShape { .object(nil) }
+
+    package init(_ json: JSONValue, at path: @autoclosure () -> RequestObject.Path) throws {
+        self = try RequestObject(json, at: path()).asZoneID()
+    }
+
+    package func write(into writer: inout JSONWriter) { writer.value(self) }
+}
+
 // MARK: - Writing
 
 // JSON form of queries in requests (Apple's reference page "Types and Dictionaries").
 
 extension JSONWriter {
-    /// Writes `{"recordType":"Item","filterBy":[…],"sortBy":[…]}`. Non-finite numbers become `null`.
-    public mutating func value(_ query: Query) {
-        object { writer in
-            writer.member("recordType", query.recordType)
-            writer.name("filterBy")
-            writer.array { writer in
-                for filter in query.filters { writer.value(filter) }
-            }
-            writer.name("sortBy")
-            writer.array { writer in
-                for sort in query.sorts { writer.value(sort) }
-            }
+    /// Writes the zone of a request, without an owner that only stands for the caller.
+    package mutating func member(zoneID: ZoneID) {
+        name("zoneID")
+        object { $0.members(of: zoneID) }
+    }
+
+    package mutating func members(of zoneID: ZoneID) {
+        member("zoneName", zoneID.zoneName)
+        if let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) {
+            member("ownerRecordName", owner)
         }
     }
 
-    private mutating func value(_ filter: Query.Filter) {
+    fileprivate mutating func value(_ filter: Query.Filter) {
         object { writer in
             writer.member("comparator", filter.comparator.rawValue)
             writer.member("fieldName", filter.fieldName)
@@ -248,7 +273,7 @@ extension JSONWriter {
         }
     }
 
-    private mutating func value(_ sort: Query.Sort) {
+    fileprivate mutating func value(_ sort: Query.Sort) {
         object { writer in
             writer.member("fieldName", sort.fieldName)
             writer.member("ascending", sort.ascending)

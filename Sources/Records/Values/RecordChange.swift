@@ -1,7 +1,7 @@
 /// The latest change of a record in its zone's feed.
 public struct RecordChange: Sendable, Hashable {
     /// The kind of change since the pull began.
-    public enum Kind: String, Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
         case created
         case modified
         case deleted

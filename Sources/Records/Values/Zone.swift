@@ -18,7 +18,7 @@ public struct Zone: Sendable, Hashable {
 /// A change of a zone.
 public struct ZoneChange: Sendable, Hashable {
     /// The latest change of the zone.
-    public enum Kind: String, Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The zone was created, or records in it changed.
         case changed
         /// The zone was deleted, or is no longer shared.

@@ -9,12 +9,9 @@ public import Records
 
 extension RemoteDatabase {
     func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses {
-        let answer = try await line.post("assets/uses", of: .skylight, .reads) { writer in
-            writer.member("fileChecksum", checksum.description)
-            writer.member("resultsLimit", Int64(max(1, limit)))
-        }
-        let visible = try answer.array("visible").prefix(max(0, limit)).map { try $0.assetUse() }
-        return AssetUses(visible: visible, total: Int(try answer.integer("total")))
+        var uses = try await line.ask(DatabaseServices.assetUses, (checksum, PageLimit(records: limit)))
+        uses.visible = Array(uses.visible.prefix(max(0, limit)))
+        return uses
     }
 }
 
@@ -31,8 +28,12 @@ extension RemoteRecordEngine {
     ) async throws -> AssetVerification {
         for try await line in try await server.lines(Self.path(container, environment, "verify")) {
             if let error = line.error { throw error }
-            let found = try line.verification()
-            if try line.string("verification") == "finished" { return found }
+            let (found, isFinished) = try line.read { line in
+                var found = try AssetVerification.form.read(line)
+                found.problems = try [AssetVerification.Problem]?.member("problems", of: line) ?? []
+                return (found, try line.string("verification") == "finished")
+            }
+            if isFinished { return found }
             await progress(found)
         }
         throw RecordError(
@@ -54,7 +55,7 @@ extension RemoteRecordEngine {
         }
         for try await line in try await server.lines(Self.path(container, environment, "sweep"), writer.bytes) {
             if let error = line.error { throw error }
-            if try line.string("sweep") == "finished" { return try line.sweep() }
+            if try line.read({ try $0.string("sweep") == "finished" }) { return try line.read(AssetSweep.form.read) }
         }
         throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the sweep finished")
     }
@@ -84,9 +85,12 @@ extension RemoteRecordEngine {
         _ take: (ByteBuffer) async throws -> Void
     ) async throws -> Int64 {
         let facts = try await facts(of: checksum, in: container, environment)
+        let (size, address) = try facts.read {
+            (try Int64.member("size", of: $0), try String.member("downloadURL", of: $0))
+        }
         let file = ReceivedAsset(
-            asset: Asset(fileChecksum: checksum.description, size: try facts.integer("size")),
-            downloadURL: try server.ownAddress(of: try facts.string("downloadURL")))
+            asset: Asset(fileChecksum: checksum.description, size: size),
+            downloadURL: try server.ownAddress(of: address))
         let client = files(container, environment)
         var parts = try await server.asking { try client.download(file, from: offset) }.makeAsyncIterator()
         while let part = try await server.asking({ try await parts.next() }) { try await take(part) }
@@ -148,51 +152,5 @@ extension ServerClient {
             throw RecordError(.badRequest, "'\(url)' is not the address of an asset on the server at \(address)")
         }
         return address + path
-    }
-}
-
-// MARK: - Answers
-
-extension Answer {
-    func assetUse() throws -> AssetUse {
-        AssetUse(
-            isPublic: try string("database") == DatabaseScope.public.rawValue, zoneID: try zoneID(),
-            recordName: try name("recordName"),
-            recordType: try name("recordType"), fieldName: try name("fieldName"))
-    }
-
-    func verification() throws -> AssetVerification {
-        var verification = AssetVerification()
-        verification.filesDone = Int(try integer("filesDone"))
-        verification.filesTotal = Int(try integer("filesTotal"))
-        verification.bytesDone = try integer("bytesDone")
-        verification.bytesTotal = try integer("bytesTotal")
-        verification.referencesDone = Int(try integer("referencesDone"))
-        verification.unusedFiles = Int(try integer("unusedFiles"))
-        verification.unusedBytes = try integer("unusedBytes")
-        if has("problems") { verification.problems = try array("problems").map { try $0.problem() } }
-        return verification
-    }
-
-    private func problem() throws -> AssetVerification.Problem {
-        guard let kind = AssetVerification.Problem.Kind(rawValue: try string("problem")) else {
-            throw unexpected("a problem that is known")
-        }
-        return AssetVerification.Problem(
-            kind: kind, checksum: try string("fileChecksum"), use: try optionalObject("use")?.assetUse(),
-            explanation: try string("explanation"))
-    }
-
-    func sweep() throws -> AssetSweep {
-        var sweep = AssetSweep()
-        sweep.removed = try array("removed").map { file in
-            AssetSweep.File(
-                checksum: try file.optionalString("fileChecksum").flatMap { FileChecksum($0) },
-                name: try file.string("name"),
-                bytes: try file.integer("bytes"))
-        }
-        sweep.waiting = Int(try integer("waiting"))
-        sweep.isDryRun = try bool("dryRun")
-        return sweep
     }
 }

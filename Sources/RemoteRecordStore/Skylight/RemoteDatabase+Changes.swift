@@ -6,43 +6,36 @@ internal import Records
 
 extension RemoteDatabase {
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
-        let answer = try await line.post("changes/zones", of: .skylight, .reads) { writer in
-            try writer.member(since: request.since)
-            writer.member("includesGoneZones", request.includesGoneZones)
-            writer.member("resultsLimit", Int64(request.limit))
-        }
-        return DatabaseChangesPage(
-            changes: try answer.array("zones").map { try $0.zoneChange() }, syncToken: try answer.token(),
-            moreComing: try answer.bool("moreComing"))
+        _ = try TokenCodec.sendable(request.since)
+        return try await line.ask(DatabaseServices.changedZones, request)
     }
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let answer = try await line.post("changes/page", of: .skylight, .reads) { writer in
             writer.member(zoneID: request.zoneID)
-            try writer.member(since: request.since)
+            try TokenCodec.sendable(request.since).write(as: "syncToken", into: &writer)
             writer.members(of: request.limit)
             writer.member("desiredKeys", request.desiredKeys)
             writer.member("desiredRecordTypes", request.desiredRecordTypes)
             writer.member("reverse", request.reverse)
         }
-        return ZoneChangesPage(
-            zoneID: try answer.zoneID(), changes: try answer.array("changes").map { try $0.change() },
-            syncToken: try answer.token(),
-            moreComing: try answer.bool("moreComing"))
+        return try answer.read { answer in
+            ZoneChangesPage(
+                zoneID: try .member("zoneID", of: answer),
+                changes: try [RequestObject].member("changes", of: answer).map { try $0.change() },
+                syncToken: try .member("syncToken", of: answer), moreComing: try .member("moreComing", of: answer))
+        }
     }
 
-    func currentToken() async throws -> ChangeToken {
-        try await line.get("token/current", of: .skylight).token()
-    }
+    func currentToken() async throws -> ChangeToken { try await line.ask(DatabaseServices.currentToken, nil).1 }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
-        guard !token.bytes.isEmpty else { throw TokenCodec.foreign }
-        return try await line.get("token/explain", of: .skylight, parameters: ["token": token.text]).explanation()
+        _ = try TokenCodec.sendable(token)
+        return try await line.ask(
+            DatabaseServices.explainToken, (token.text, nil), parameters: ["token": token.text])
     }
 
-    func expireTokens() async throws {
-        _ = try await line.post("tokens/expire", of: .skylight, .saves) { _ in }
-    }
+    func expireTokens() async throws { _ = try await line.ask(DatabaseServices.expireTokens) }
 
     func list(_ request: RecordListRequest) async throws -> RecordListPage {
         let answer = try await line.post("records/list", of: .skylight, .reads) { writer in
@@ -51,9 +44,11 @@ extension RemoteDatabase {
             writer.member("recordTypes", request.recordTypes)
             writer.members(of: request.limit)
         }
-        return RecordListPage(
-            records: try answer.array("records").map { try $0.record() },
-            last: try answer.optionalString("last").map { Name($0) })
+        return try answer.read { answer in
+            RecordListPage(
+                records: try [RequestObject].member("records", of: answer).map { try $0.record() },
+                last: try .member("last", of: answer))
+        }
     }
 }
 
@@ -109,13 +104,11 @@ extension RemoteDatabase {
             if let before { writer.member("before", before) }
             writer.members(of: request.limit)
         }
-        let kept = try answer.object("kept")
-        return RecordJournalPage(
-            entries: try answer.array("changes").map { try $0.journalEntry() },
-            before: answer.has("before") ? try answer.integer("before") : nil,
-            limits: JournalLimits(
-                days: Int(clamping: try kept.integer("days")), versions: Int(clamping: try kept.integer("versions")),
-                bytes: try kept.integer("bytes")))
+        return try answer.read { answer in
+            RecordJournalPage(
+                entries: try [RequestObject].member("changes", of: answer).map { try $0.journalEntry() },
+                before: try .member("before", of: answer), limits: try .member("kept", of: answer))
+        }
     }
 
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
@@ -124,21 +117,22 @@ extension RemoteDatabase {
             writer.member(zoneID: reversion.recordID.zoneID)
             writer.member("position", max(1, reversion.position))
             if let tag = reversion.recordChangeTag { writer.member("recordChangeTag", tag) }
-        }.record()
+        }.read { try $0.record() }
     }
 }
 
-extension Answer {
+extension RequestObject {
     fileprivate func journalEntry() throws -> RecordJournalEntry {
-        guard let kind = RecordJournalEntry.Kind(rawValue: try string("change")) else {
-            throw unexpected("a kind of change that is known")
-        }
+        let modified = try RequestObject.member("modified", of: self)
         return RecordJournalEntry(
-            kind: kind, position: try integer("position"), recordChangeTag: try string("recordChangeTag"),
-            recordType: try name("recordType"),
-            signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
-            requestID: try optionalString("uuid"),
+            kind: try .member("change", of: self), position: try .member("position", of: self),
+            recordChangeTag: try .member("recordChangeTag", of: self), recordType: try .member("recordType", of: self),
+            signature: Signature(
+                timestamp: try .member("timestamp", of: modified),
+                userRecordName: try .member("userRecordName", of: modified),
+                deviceID: try .member("deviceID", of: modified)),
+            replaced: try .member("replaced", of: self), requestID: try .member("uuid", of: self),
             fields: value("fields").map { FieldsText(bytes: JSONWriter.bytes(of: $0)) } ?? .empty,
-            parent: try optionalObject("parent")?.name("recordName"))
+            parent: try RequestObject?.member("parent", of: self)?.name("recordName"))
     }
 }

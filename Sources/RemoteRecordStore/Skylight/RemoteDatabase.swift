@@ -130,24 +130,16 @@ extension Result where Success == StoredRecord, Failure == RecordError {
 // MARK: - Zones
 
 extension RemoteDatabase {
-    func purge(_ zoneID: ZoneID) async throws {
-        _ = try await line.post("zones/purge", of: .skylight, .saves) { $0.member(zoneID: zoneID) }
-    }
+    func purge(_ zoneID: ZoneID) async throws { _ = try await line.ask(DatabaseServices.purgeZone, zoneID) }
 
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
-        let answer = try await line.post("records/referrers", of: .skylight, .reads) { writer in
-            writer.member("recordName", recordID.recordName)
-            writer.member(zoneID: recordID.zoneID)
-            writer.member("resultsLimit", Int64(max(1, limit)))
-        }
-        return try answer.array("referrers").prefix(max(0, limit)).map { try $0.referrer() }
+        Array(
+            try await line.ask(DatabaseServices.referrers, (recordID, PageLimit(records: limit)))
+                .prefix(max(0, limit)))
     }
 
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
-        let answer = try await line.post("records/counts", of: .skylight, .reads) { $0.member(zoneID: zoneID) }
-        return ZoneCounts(
-            records: try answer.object("records").integers().mapValues { Int($0) },
-            deletions: Int(try answer.integer("deletions")))
+        try await line.ask(DatabaseServices.counts, zoneID)
     }
 }
 
@@ -186,18 +178,10 @@ extension RemoteDatabase {
 
 extension RemoteDatabase {
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges {
-        try KeyValueChanges(
-            await line.post("keyvalues/changes", of: .skylight, .reads) { writer in try writer.member(since: token) }
-                .object())
+        try await line.ask(DatabaseServices.keyValues, (TokenCodec.sendable(token), nil))
     }
 
     func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage {
-        try KeyValueUsage(
-            await line.post("keyvalues/modify", of: .skylight, .saves) { writer in
-                writer.name("operations")
-                writer.array { writer in
-                    for operation in operations { writer.value(operation) }
-                }
-            }.object())
+        try await line.ask(DatabaseServices.modifyKeyValues, operations)
     }
 }

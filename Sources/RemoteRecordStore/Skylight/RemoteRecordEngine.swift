@@ -99,37 +99,18 @@ extension RemoteRecordEngine {
         var writer = JSONWriter()
         writer.object { writer in
             verb(&writer)
-            if let container = area.container { writer.member("container", container.description) }
-            if let environment = area.environment { writer.member("environment", environment.rawValue) }
-            if let scope = area.scope { writer.member("database", scope.rawValue) }
-            if let zoneID = area.zoneID {
-                writer.member("zone", zoneID.zoneName)
-                if let owner = zoneID.ownerRecordName { writer.member("owner", owner) }
-            }
-            if let user = area.user { writer.member("user", user) }
+            FaultArea.form.write(area, &writer)
         }
         let headers: HTTPHeaders = caller.map { ["X-Skylight-User": $0.userRecordName.string] } ?? [:]
         return try Self.running(try await server.post(Self.faultsPath, writer.bytes, headers: headers, .saves))
     }
 
     private static func running(_ answer: Answer) throws -> [ActiveFault] {
-        try answer.array("on").compactMap { item in
-            guard let fault = InjectedFault(rawValue: try item.string("rehearsal")) else { return nil }
-            let zoneName = try item.optionalString("zone")
-            let owner = try item.optionalString("owner")
-            return ActiveFault(
-                fault: fault,
-                area: FaultArea(
-                    container: try item.optionalString("container").flatMap { ContainerID($0) },
-                    environment: try item.optionalString("environment").flatMap { Environment(rawValue: $0) },
-                    scope: try item.optionalString("database").flatMap { DatabaseScope(rawValue: $0) },
-                    zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) },
-                    user: try item.optionalString("user").map { Name($0) }),
-                remaining: item.has("count") ? Int(try item.integer("count")) : nil,
-                items: item.has("every")
-                    ? try FailingItems(
-                        every: Int(clamping: try item.integer("every")), code: try item.optionalString("code")) : nil,
-                since: try item.timestamp("since"))
+        try answer.read { answer in
+            try [RequestObject].member("on", of: answer).compactMap { item in
+                InjectedFault(rawValue: try .member("rehearsal", of: item)) == nil
+                    ? nil : try ActiveFault.form.read(item)
+            }
         }
     }
 }

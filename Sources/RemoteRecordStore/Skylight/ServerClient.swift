@@ -296,6 +296,21 @@ struct ServerLine: Sendable {
         try await server.get(path(root, action), parameters: parameters, headers: headers)
     }
 
+    /// Asks a service of the database that CloudKit does not have.
+    func ask<Request, Answered>(
+        _ service: SkylightService<Request, Answered>, _ request: Request, parameters: [String: String] = [:]
+    ) async throws -> Answered {
+        try allow(service.entry.path)
+        return try await server.ask(
+            service, request, at: "\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/",
+            parameters: parameters, headers: headers)
+    }
+
+    /// Asks a service without members.
+    func ask<Answered>(_ service: SkylightService<(), Answered>) async throws -> Answered {
+        try await ask(service, ())
+    }
+
     /// Sends a request with an object of the written members.
     func post(
         _ action: String, of root: Root, _ purpose: ServerClient.Purpose, _ members: (inout JSONWriter) throws -> Void

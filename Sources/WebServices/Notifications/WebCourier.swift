@@ -65,7 +65,7 @@ private final class UnconfirmedNotification: Sendable {
 /// `tokens/create`: creates a token for the web courier and registers it for this container and environment (Apple's
 /// reference page "Creating APNs Tokens").
 struct TokensCreate: Endpoint {
-    static let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try DeviceRequest(call)
@@ -80,7 +80,7 @@ struct TokensCreate: Endpoint {
 ///
 /// It answers like `tokens/create`, because CloudKit JS begins to poll with either answer.
 struct TokensRegister: Endpoint {
-    static let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try DeviceRequest(call)

@@ -5,7 +5,7 @@ internal import Records
 /// `assets/upload`: returns an upload address for each asset field. An address is valid for 15 minutes (Apple's
 /// reference page "Uploading Assets").
 struct AssetsUpload: Endpoint {
-    static let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -63,7 +63,7 @@ extension Array {
 /// `assets/rereference`: returns asset values of existing records, so that other records can be
 /// saved with them without a second upload (Apple's reference page "Referencing Existing Assets").
 struct AssetsRereference: Endpoint {
-    static let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -110,17 +110,5 @@ extension JSONWriter {
         if let key = asset.wrappingKey { member("wrappingKey", key) }
         if let receipt = asset.receipt { member("receipt", receipt) }
         if let fileName = asset.fileName, Asset.showsFileName { member("fileName", fileName) }
-    }
-
-    /// A record field that refers to an asset.
-    mutating func value(_ use: AssetUse) {
-        object { writer in
-            writer.member("database", use.isPublic ? "public" : "private")
-            writer.name("zoneID")
-            writer.value(use.zoneID)
-            writer.member("recordName", use.recordName)
-            writer.member("recordType", use.recordType)
-            writer.member("fieldName", use.fieldName)
-        }
     }
 }

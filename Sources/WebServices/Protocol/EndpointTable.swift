@@ -4,35 +4,35 @@ internal import Records
 
 /// Maps paths to services.
 enum EndpointTable {
-    static let database: [String: any Endpoint.Type] = [
-        "records/query": RecordsQuery.self,
-        "records/lookup": RecordsLookup.self,
-        "records/modify": RecordsModify.self,
-        "records/changes": RecordsChanges.self,
-        "records/resolve": RecordsResolve.self,
-        "records/accept": RecordsAccept.self,
-        "zones/list": ZonesList.self,
-        "zones/lookup": ZonesLookup.self,
-        "zones/modify": ZonesModify.self,
-        "zones/changes": ZonesChanges.self,
-        "changes/database": DatabaseChanges.self,
-        "changes/zone": ZoneChanges.self,
-        "assets/upload": AssetsUpload.self,
-        "assets/rereference": AssetsRereference.self,
-        "subscriptions/list": SubscriptionsList.self,
-        "subscriptions/lookup": SubscriptionsLookup.self,
-        "subscriptions/modify": SubscriptionsModify.self,
-        "users/caller": UsersCaller.self,
-        "users/current": UsersCurrent.self,
-        "users/discover": UsersDiscover.self,
-        "users/lookup/contacts": UsersLookupContacts.self,
-        "users/lookup/email": UsersLookupEmail.self,
-        "users/lookup/id": UsersLookupID.self,
+    static let database: [String: any Endpoint] = [
+        "records/query": RecordsQuery(),
+        "records/lookup": RecordsLookup(),
+        "records/modify": RecordsModify(),
+        "records/changes": RecordsChanges(),
+        "records/resolve": RecordsResolve(),
+        "records/accept": RecordsAccept(),
+        "zones/list": ZonesList(),
+        "zones/lookup": ZonesLookup(),
+        "zones/modify": ZonesModify(),
+        "zones/changes": ZonesChanges(),
+        "changes/database": DatabaseChanges(),
+        "changes/zone": ZoneChanges(),
+        "assets/upload": AssetsUpload(),
+        "assets/rereference": AssetsRereference(),
+        "subscriptions/list": SubscriptionsList(),
+        "subscriptions/lookup": SubscriptionsLookup(),
+        "subscriptions/modify": SubscriptionsModify(),
+        "users/caller": UsersCaller(),
+        "users/current": UsersCurrent(),
+        "users/discover": UsersDiscover(),
+        "users/lookup/contacts": UsersLookupContacts(),
+        "users/lookup/email": UsersLookupEmail(),
+        "users/lookup/id": UsersLookupID(),
     ]
 
     /// The services under `/device/1`, which have no database.
-    static let device: [String: any Endpoint.Type] = [
-        "tokens/create": TokensCreate.self, "tokens/register": TokensRegister.self,
+    static let device: [String: any Endpoint] = [
+        "tokens/create": TokensCreate(), "tokens/register": TokensRegister(),
     ]
 
     /// The paths of all services of a container, those most similar to the given path first. They are used to guess for
@@ -68,7 +68,7 @@ enum EndpointTable {
         guard endpoint.methods.contains(method) else {
             throw wrongMethod(method, of: path.action, allowed: endpoint.methods.map(\.rawValue))
         }
-        return endpoint.init()
+        return endpoint
     }
 
     static func wrongMethod(_ method: HTTPRequest.Method, of action: String, allowed: [String]) -> Refusal {

@@ -8,8 +8,8 @@ internal import Records
 /// Some clients read the user itself, others a list with one user, so the answer
 /// has both. For a server-to-server key it has the key's user record name.
 struct UsersCaller: Endpoint {
-    static let allowsGET = true
-    static let purpose = EndpointPurpose.caller
+    let allowsGET = true
+    let purpose = EndpointPurpose.caller
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let identity = UserIdentity(of: call.caller.userRecordName, in: call.accounts)
@@ -25,8 +25,8 @@ struct UsersCaller: Endpoint {
 
 /// `users/current`: the older format of `users/caller` (Apple's reference page "Fetching Current User").
 struct UsersCurrent: Endpoint {
-    static let allowsGET = true
-    static let purpose = EndpointPurpose.caller
+    let allowsGET = true
+    let purpose = EndpointPurpose.caller
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let identity = UserIdentity(of: call.caller.userRecordName, in: call.accounts)
@@ -40,8 +40,8 @@ struct UsersCurrent: Endpoint {
 /// users up, in the order of the request (Apple's reference pages "Discovering All User Identities" and "Discovering
 /// User Identities").
 struct UsersDiscover: Endpoint {
-    static let allowsGET = true
-    static let purpose = EndpointPurpose.people
+    let allowsGET = true
+    let purpose = EndpointPurpose.people
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         if call.isGET {
@@ -81,7 +81,7 @@ struct UsersDiscover: Endpoint {
 /// `users/lookup/email`: looks users up by e-mail address, ignoring case (Apple's reference page "Fetching Users by
 /// Email").
 struct UsersLookupEmail: Endpoint {
-    static let purpose = EndpointPurpose.people
+    let purpose = EndpointPurpose.people
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try writer.users(call.body.items("users").map { try UserLookup($0, by: [.emailAddress]) }, call)
@@ -90,7 +90,7 @@ struct UsersLookupEmail: Endpoint {
 
 /// `users/lookup/id`: looks users up by record name (Apple's reference page "Fetching Users by Record Name").
 struct UsersLookupID: Endpoint {
-    static let purpose = EndpointPurpose.people
+    let purpose = EndpointPurpose.people
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try writer.users(call.body.items("users").map { try UserLookup($0, by: [.userRecordName]) }, call)
@@ -100,8 +100,8 @@ struct UsersLookupID: Endpoint {
 /// `users/lookup/contacts`: returns the contacts of the client's user, which are all users (Apple's reference page
 /// "Fetching Contacts").
 struct UsersLookupContacts: Endpoint {
-    static let allowsGET = true
-    static let purpose = EndpointPurpose.people
+    let allowsGET = true
+    let purpose = EndpointPurpose.people
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let users = UserIdentity.everybody(in: call.accounts)

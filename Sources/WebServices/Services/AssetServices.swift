@@ -58,7 +58,7 @@ enum AssetSweepService {
         let graceTime = try graceTime(in: body) ?? call.place.stores.graceTime
         let store = call.store
         let lines = ProgressLines<Void, AssetSweep>(
-            subject: "sweep", start: (), running: { _, _ in }, finished: { $1.members(of: $0) })
+            subject: "sweep", start: (), running: { _, _ in }, finished: AssetSweep.form.write)
         return lines.response { _ in try await store.sweep(graceTime: graceTime, dryRun: isDryRun) }
     }
 
@@ -73,24 +73,6 @@ enum AssetSweepService {
     }
 }
 
-extension JSONWriter {
-    fileprivate mutating func members(of sweep: AssetSweep) {
-        member("dryRun", sweep.isDryRun)
-        name("removed")
-        array { writer in
-            for file in sweep.removed {
-                writer.object { writer in
-                    writer.member("name", file.name)
-                    if let checksum = file.checksum { writer.member("fileChecksum", checksum.description) }
-                    writer.member("bytes", file.bytes)
-                }
-            }
-        }
-        member("removedBytes", sweep.removedBytes)
-        member("waiting", Int64(sweep.waiting))
-    }
-}
-
 // MARK: - Verification
 
 /// `assets/verify`: checks every file against its checksum and every reference
@@ -99,74 +81,12 @@ enum AssetVerificationService {
     static func answer(_ call: AssetCall) async throws -> Response {
         let store = call.store
         let lines = ProgressLines<AssetVerification, AssetVerification>(
-            subject: "verification", start: AssetVerification(), running: { $1.members(of: $0) },
+            subject: "verification", start: AssetVerification(), running: AssetVerification.form.write,
             finished: { verification, writer in
-                writer.members(of: verification)
-                writer.name("problems")
-                writer.array { writer in
-                    for problem in verification.problems { writer.value(problem) }
-                }
+                AssetVerification.form.write(verification, &writer)
+                verification.problems.write(as: "problems", into: &writer)
             })
         return lines.response { report in try await store.verify { report($0) } }
-    }
-}
-
-extension JSONWriter {
-    /// The progress of a verification. It has the number of problems; only the last line lists them.
-    fileprivate mutating func members(of verification: AssetVerification) {
-        member("filesDone", Int64(verification.filesDone))
-        member("filesTotal", Int64(verification.filesTotal))
-        member("bytesDone", verification.bytesDone)
-        member("bytesTotal", verification.bytesTotal)
-        member("referencesDone", Int64(verification.referencesDone))
-        member("unusedFiles", Int64(verification.unusedFiles))
-        member("unusedBytes", verification.unusedBytes)
-        member("problemCount", Int64(verification.problems.count))
-    }
-
-    fileprivate mutating func value(_ problem: AssetVerification.Problem) {
-        object { writer in
-            writer.member("problem", problem.kind.rawValue)
-            writer.member("fileChecksum", problem.checksum)
-            writer.member("explanation", problem.explanation)
-            guard let use = problem.use else { return }
-            writer.name("use")
-            writer.value(use)
-        }
-    }
-}
-
-// MARK: - Uses
-
-/// `assets/uses`: lists the records that refer to the same file.
-struct AssetUsesService: Endpoint {
-    static let allowsGET = true
-
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let body = call.body
-        let checksum = try body.fileChecksum()
-        let limit = try body.widePageLimit().records
-        let database = try await call.database()
-        let uses = try await database.require(.traceAssets).uses(of: checksum, limit: limit)
-        writer.object { writer in
-            writer.name("visible")
-            writer.array { writer in
-                for use in uses.visible { writer.value(use) }
-            }
-            writer.member("total", Int64(uses.total))
-        }
-    }
-}
-
-extension RequestObject {
-    /// - Throws: `RecordError` BAD_REQUEST if the checksum is missing or malformed.
-    func fileChecksum() throws -> FileChecksum {
-        let kind = "64 hexadecimal digits in lower case"
-        let text = try required("fileChecksum", kind, string("fileChecksum"))
-        guard let checksum = FileChecksum(text) else {
-            throw RecordError.unexpectedInput("Expected 'fileChecksum' to be \(kind)")
-        }
-        return checksum
     }
 }
 

@@ -31,73 +31,31 @@ struct ChangesPage: Endpoint {
     }
 }
 
-/// `changes/zones`: returns a page of a database's changes with details beyond the protocol: purges, and the time of
-/// each zone's last change.
-struct ChangedZones: Endpoint {
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let body = call.body
-        let request = DatabaseChangesRequest(
-            since: try body.token(), includesGoneZones: try body.bool("includesGoneZones") ?? false,
-            limit: try body.widePageLimit().records)
-        let page = try await call.database().databaseChanges(request, noting: call.note)
-        writer.object { writer in
-            writer.name("zones")
-            writer.array { writer in
-                for change in page.changes {
-                    writer.object { writer in
-                        writer.name("zoneID")
-                        writer.value(change.zoneID)
-                        writer.member("change", change.kind.rawValue)
-                        if let timestamp = change.timestamp { writer.member("timestamp", timestamp.milliseconds) }
-                        if let token = change.syncToken { writer.member("syncToken", token.text) }
-                    }
-                }
+/// The services of feeds and tokens whose answers have no records.
+enum ChangeServices {
+    private typealias Rows = DatabaseServices
+
+    static let rows: [DatabaseService] = [
+        Rows.changedZones.serve { call, request in
+            try await call.database().databaseChanges(request, noting: call.note)
+        },
+        Rows.currentToken.serve { call, zoneID in
+            call.note?.about([zoneID].compactMap(\.self))
+            return (zoneID, try await call.database().currentToken(of: zoneID))
+        },
+        Rows.explainToken.serve { call, request in
+            let (token, zoneID) = request
+            call.note?.about([zoneID].compactMap(\.self))
+            guard let token, !token.isEmpty else {
+                throw RecordError.unexpectedInput("Expected the query parameter 'token'")
             }
-            writer.member("syncToken", page.syncToken.text)
-            writer.member("moreComing", page.moreComing)
-        }
-    }
-}
-
-/// `tokens/expire`: invalidates every token of the container's environment, so that all clients start over.
-struct TokensExpire: Endpoint {
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let database = try await call.database()
-        try await database.require(.expireTokens).expireTokens()
-        writer.object { $0.member("expired", true) }
-    }
-}
-
-// MARK: - Tokens
-
-/// Services that issue and explain change tokens.
-enum TokenServices {
-    /// The current token of a zone, or of the database if no zone is named. For clients that only want future changes.
-    @Sendable static func current(_ request: FeedRequest) async throws -> Response {
-        var writer = JSONWriter()
-        let token = try await request.database.currentToken(of: request.zoneID)
-        writer.object { writer in
-            if let zoneID = request.zoneID {
-                writer.name("zoneID")
-                writer.value(zoneID)
-            }
-            writer.member("syncToken", token.text)
-        }
-        request.note?.answered(writer.bytes)
-        return .json(writer.bytes)
-    }
-
-    /// The meaning of a token.
-    @Sendable static func explained(_ request: FeedRequest) async throws -> Response {
-        guard let text = request.parameter("token"), !text.isEmpty else {
-            throw RecordError.unexpectedInput("Expected the query parameter 'token'")
-        }
-        let explanation = try await request.database.require(.explainTokens).explain(ChangeToken(text: text))
-        var writer = JSONWriter()
-        writer.value(explanation)
-        request.note?.answered(writer.bytes)
-        return .json(writer.bytes)
-    }
+            return try await call.database().require(.explainTokens).explain(ChangeToken(text: token))
+        },
+        Rows.expireTokens.serve { call, _ in
+            try await call.database().require(.expireTokens).expireTokens()
+            return true
+        },
+    ]
 }
 
 // MARK: - Playback

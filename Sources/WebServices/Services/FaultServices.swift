@@ -55,7 +55,7 @@ struct FaultServices: Sendable {
     {
         var setting = try FaultSetting(name)
         let (count, every, code) = (
-            try Self.number("count", in: body), try Self.number("every", in: body), try body.string("code")
+            try Int?.member("count", of: body), try Int?.member("every", of: body), try body.string("code")
         )
         if count != nil || every != nil || code != nil {
             setting = try FaultSetting(
@@ -103,24 +103,10 @@ struct FaultServices: Sendable {
         try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
     }
 
-    private static func number(_ member: Name, in body: RequestObject) throws -> Int? {
-        switch body.value(member) {
-        case nil: nil
-        case .integer(let count)?: Int(clamping: count)
-        case .some(let other): throw body.unexpected(member, "a whole number", other)
-        }
-    }
-
     /// The area that a body names. Omitted parts are unrestricted.
     private static func area(in body: RequestObject) throws -> FaultArea {
-        var area = FaultArea()
-        area.container = try body.container()
-        area.environment = try body.environment()
-        area.scope = try body.databaseScope()
-        if let zoneName = try body.name("zone") {
-            area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner"))
-        }
-        area.user = try body.string("user").map { User.recordName(ofHandle: $0) }
+        var area = try FaultArea.form.read(body)
+        area.user = area.user.map { User.recordName(ofHandle: $0.string) }
         return area
     }
 }
@@ -198,28 +184,6 @@ extension JSONWriter {
     /// The member that lists the active faults.
     mutating func running(_ faults: FaultInjection) {
         name("on")
-        array { writer in
-            for running in faults.running { writer.value(running) }
-        }
-    }
-
-    private mutating func value(_ running: ActiveFault) {
-        object { writer in
-            writer.member("rehearsal", running.fault.rawValue)
-            if let remaining = running.remaining { writer.member("count", Int64(remaining)) }
-            if let items = running.items {
-                writer.member("every", Int64(items.every))
-                writer.member("code", items.code.rawValue)
-            }
-            if let container = running.area.container { writer.member("container", container.description) }
-            if let environment = running.area.environment { writer.member("environment", environment.rawValue) }
-            if let scope = running.area.scope { writer.member("database", scope.rawValue) }
-            if let zoneID = running.area.zoneID {
-                writer.member("zone", zoneID.zoneName)
-                if let owner = zoneID.ownerRecordName { writer.member("owner", owner) }
-            }
-            if let user = running.area.user { writer.member("user", user) }
-            writer.member("since", running.since.milliseconds)
-        }
+        value(faults.running)
     }
 }

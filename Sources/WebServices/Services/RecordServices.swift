@@ -19,7 +19,7 @@ struct RecordsRestore: Endpoint {
 
 /// `records/list`: lists the records of a zone by name. Requires neither an index nor a feed.
 struct RecordsList: Endpoint {
-    static let allowsGET = true
+    let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -43,53 +43,21 @@ struct RecordsList: Endpoint {
     }
 }
 
-/// `records/counts`: counts a zone's records by type, and the deletions that the zone remembers.
-struct RecordsCounts: Endpoint {
-    static let allowsGET = true
+/// The services of records whose answers have no fields.
+enum RecordServices {
+    private typealias Rows = DatabaseServices
 
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let zoneID = try call.body.namedZone()
-        let database = try await call.database()
-        let counts = try await database.require(.countRecords).counts(in: zoneID)
-        writer.object { writer in
-            writer.name("records")
-            writer.object { writer in
-                for (type, count) in counts.records.sorted(by: { $0.key < $1.key }) {
-                    writer.member(type, Int64(count))
-                }
-            }
-            writer.member("total", Int64(counts.total))
-            writer.member("deletions", Int64(counts.deletions))
-        }
-    }
-}
-
-/// `records/referrers`: lists the records of a zone that refer to a record.
-struct RecordsReferrers: Endpoint {
-    static let allowsGET = true
-
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let body = call.body
-        let recordID = RecordID(
-            recordName: try body.required("recordName", "a string", body.name("recordName")),
-            zoneID: try body.zoneID() ?? .default)
-        let limit = try body.widePageLimit().records
-        let database = try await call.database()
-        let referrers = try await database.require(.traceReferences).referrers(to: recordID, limit: limit)
-        writer.object { writer in
-            writer.name("referrers")
-            writer.array { writer in
-                for referrer in referrers {
-                    writer.object { writer in
-                        writer.member("recordName", referrer.recordName)
-                        writer.member("recordType", referrer.recordType)
-                        writer.member("fieldName", referrer.fieldName)
-                        writer.member("action", referrer.action.rawValue)
-                    }
-                }
-            }
-        }
-    }
+    static let rows: [DatabaseService] = [
+        Rows.counts.serve { call, zoneID in try await call.database().require(.countRecords).counts(in: zoneID) },
+        Rows.referrers.serve { call, request in
+            let (recordID, limit) = request
+            return try await call.database().require(.traceReferences).referrers(to: recordID, limit: limit.records)
+        },
+        Rows.assetUses.serve { call, request in
+            let (checksum, limit) = request
+            return try await call.database().require(.traceAssets).uses(of: checksum, limit: limit.records)
+        },
+    ]
 }
 
 // MARK: - Queries
@@ -105,12 +73,8 @@ struct RecordsExplain: Endpoint {
             explanation.problems.isEmpty
             ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
         writer.object { writer in
-            writer.members(of: explanation)
-            guard let remedy else { return }
-            writer.name("remedy")
-            writer.array { writer in
-                for edit in remedy { writer.value(edit) }
-            }
+            QueryExplanation.form.write(explanation, &writer)
+            remedy.write(as: "remedy", into: &writer)
         }
     }
 
@@ -127,21 +91,11 @@ struct RecordsExplain: Endpoint {
     }
 }
 
-/// `query/statistics`: returns the indexes that the queries of the environment used and lacked.
-struct QueryStatisticsRead: Endpoint {
-    static let allowsGET = true
-
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let database = try await call.database()
-        writer.value(try await database.require(.keepQueryStatistics).queryStatistics())
-    }
-}
-
 // MARK: - Journal
 
 /// `records/journal`: lists the changes of a record, the latest first.
 struct RecordsJournal: Endpoint {
-    static let allowsGET = true
+    let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = RecordJournalRequest(
@@ -157,12 +111,7 @@ struct RecordsJournal: Endpoint {
                 for entry in page.entries { try writer.value(entry) }
             }
             if let before = page.before { writer.member("before", before) }
-            writer.name("kept")
-            writer.object { writer in
-                writer.member("days", Int64(page.limits.days))
-                writer.member("versions", Int64(page.limits.versions))
-                writer.member("bytes", page.limits.bytes)
-            }
+            page.limits.write(as: "kept", into: &writer)
         }
     }
 }
@@ -179,13 +128,6 @@ struct RecordsRevert: Endpoint {
         let record = try await call.database().require(.keepJournal).revert(reversion)
         call.note?.update { $0.records = 1 }
         try writer.value(record, downloadURL: try await call.assets.addresses(in: CollectionOfOne(record)))
-    }
-}
-
-extension RequestObject {
-    fileprivate func recordIdentity() throws -> RecordID {
-        RecordID(
-            recordName: try required("recordName", "a string", name("recordName")), zoneID: try zoneID() ?? .default)
     }
 }
 

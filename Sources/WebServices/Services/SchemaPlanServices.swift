@@ -32,7 +32,7 @@ struct SchemaValidation: Endpoint {
 /// `schema/diff`: lists the changes that would turn this schema into another one: that of a text, of another
 /// environment, or of the body.
 struct SchemaDiff: Endpoint {
-    static let allowsGET = true
+    let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let other = try await call.comparedSchema()
@@ -188,7 +188,7 @@ private struct SchemaWork {
 
     func write(into writer: inout JSONWriter) {
         writer.members(of: schema)
-        writer.members(of: builds)
+        builds.write(as: "builds", into: &writer)
     }
 }
 
@@ -225,6 +225,9 @@ extension EndpointCall {
 }
 
 extension RequestObject {
+    /// True if the answer must wait until new indexes are complete.
+    fileprivate func waitsForIndexes() throws -> Bool { try bool("wait") ?? true }
+
     fileprivate func schemaText() throws -> String {
         let text = try required("text", "a schema in CloudKit's schema language, as a string", string("text"))
         try SchemaText.checkSize(of: text)

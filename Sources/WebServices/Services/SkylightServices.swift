@@ -16,8 +16,6 @@ enum SkylightServices {
     typealias Stream = @Sendable (FeedRequest) async throws -> Response
 
     static let streams: [String: Stream] = [
-        "token/current": TokenServices.current,
-        "token/explain": TokenServices.explained,
         "changes/playback": { try await Playback($0).response() },
         "changes/follow": { try await Follow($0).response() },
         "commits": { try await Commits($0).response() },
@@ -26,42 +24,26 @@ enum SkylightServices {
     ]
 
     /// The services of a database with JSON bodies.
-    static let endpoints: [String: any Endpoint.Type] = [
-        "assets/uses": AssetUsesService.self,
-        "changes/page": ChangesPage.self,
-        "changes/zones": ChangedZones.self,
-        "query/statistics": QueryStatisticsRead.self,
-        "records/counts": RecordsCounts.self,
-        "records/explain": RecordsExplain.self,
-        "records/journal": RecordsJournal.self,
-        "records/list": RecordsList.self,
-        "records/query": RecordsWideQuery.self,
-        "records/referrers": RecordsReferrers.self,
-        "records/restore": RecordsRestore.self,
-        "records/revert": RecordsRevert.self,
-        "schema": SchemaRead.self,
-        "schema/builds": SchemaBuilds.self,
-        "schema/counts": SchemaCounts.self,
-        "schema/deploy": SchemaDeploy.self,
-        "schema/diff": SchemaDiff.self,
-        "schema/edit": SchemaEdits.self,
-        "schema/history": SchemaHistory.self,
-        "schema/import": SchemaImport.self,
-        "schema/reset": SchemaReset.self,
-        "schema/usage": SchemaUsage.self,
-        "schema/validate": SchemaValidation.self,
-        "tokens/expire": TokensExpire.self,
-        "zones/participants": ZonesParticipants.self,
-        "zones/purge": ZonesPurge.self,
-        "zones/share": ZonesShare.self,
-        "zones/unshare": ZonesUnshare.self,
-    ]
+    static let endpoints: [String: any Endpoint] = [
+        "changes/page": ChangesPage(),
+        "records/explain": RecordsExplain(),
+        "records/journal": RecordsJournal(),
+        "records/list": RecordsList(),
+        "records/query": RecordsWideQuery(),
+        "records/restore": RecordsRestore(),
+        "records/revert": RecordsRevert(),
+        "schema/deploy": SchemaDeploy(),
+        "schema/diff": SchemaDiff(),
+        "schema/import": SchemaImport(),
+        "schema/reset": SchemaReset(),
+        "schema/validate": SchemaValidation(),
+    ].merging(
+        DatabaseService.table(
+            SchemaServices.rows + RecordServices.rows + ChangeServices.rows + ZoneServices.rows),
+        uniquingKeysWith: { first, _ in first })
 
     /// The services of a database that an app calls for its user: they take the credentials of the protocol's services.
-    static let ofUsers: [String: any Endpoint.Type] = [
-        "keyvalues/changes": KeyValuesChanges.self,
-        "keyvalues/modify": KeyValuesModify.self,
-    ]
+    static let ofUsers: [String: any Endpoint] = DatabaseService.table(KeyValueServices.rows)
 
     /// The services of a container's environment.
     static let ofEnvironments: [String: AssetService] = [
@@ -156,6 +138,21 @@ struct ServerService: Sendable {
     }
 }
 
+/// A service of a database: a row of the tables of services, with its answer.
+struct DatabaseService: Endpoint {
+    let entry: ServiceEntry
+    let purpose: EndpointPurpose
+    let write: @Sendable (EndpointCall, inout JSONWriter) async throws -> Void
+
+    var methods: [HTTPRequest.Method] { entry.methods }
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws { try await write(call, &writer) }
+
+    static func table(_ services: [DatabaseService]) -> [String: any Endpoint] {
+        Dictionary(services.map { ($0.entry.path, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
 extension ServiceEntry {
     var methods: [HTTPRequest.Method] {
         switch use {
@@ -175,6 +172,17 @@ extension SkylightService {
                 ? try RequestObject(parametersOf: call.request)
                 : try await RequestObject.reading(try await call.request.receivedBytes())
             return .json(bytes(of: try await answer(call, try readRequest(body))))
+        }
+    }
+
+    /// The service of a database with its answer.
+    func serve(
+        for purpose: EndpointPurpose = .reading,
+        _ answer: @escaping @Sendable (EndpointCall, Request) async throws -> Answer
+    ) -> DatabaseService {
+        DatabaseService(entry: entry, purpose: purpose) { call, writer in
+            let answered = try await answer(call, try readRequest(call.body))
+            writer.object { writeAnswer(answered, &$0) }
         }
     }
 }

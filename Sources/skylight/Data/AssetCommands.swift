@@ -89,20 +89,7 @@ extension JSONWriter {
         member("references", Int64(findings.referencesDone))
         member("unusedFiles", Int64(findings.unusedFiles))
         member("unusedBytes", findings.unusedBytes)
-        member("problems", objects: findings.problems) { writer, problem in
-            writer.member("problem", problem.kind.rawValue)
-            writer.member("fileChecksum", problem.checksum)
-            writer.member("explanation", problem.explanation)
-            guard let use = problem.use else { return }
-            writer.name("use")
-            writer.object { writer in
-                writer.member("database", (use.isPublic ? DatabaseScope.public : .private).rawValue)
-                writer.member("zoneID") { $0.value(use.zoneID) }
-                writer.member("recordName", use.recordName)
-                writer.member("recordType", use.recordType)
-                writer.member("fieldName", use.fieldName)
-            }
-        }
+        findings.problems.write(as: "problems", into: &self)
     }
 }
 
@@ -151,11 +138,7 @@ struct AssetsSweepCommand: AsyncParsableCommand {
             writer.member("dryRun", dryRun)
             writer.member("containers", objects: swept) { writer, swept in
                 writer.members(of: swept.assets)
-                writer.member("removed", objects: swept.files.removed) { writer, file in
-                    writer.member("name", file.name)
-                    if let checksum = file.checksum { writer.member("fileChecksum", checksum.description) }
-                    writer.member("bytes", file.bytes)
-                }
+                swept.files.removed.write(as: "removed", into: &writer)
                 writer.member("removedBytes", swept.files.removedBytes)
                 writer.member("waiting", Int64(swept.files.waiting))
             }

@@ -180,8 +180,16 @@ struct FaultServerOptions: ParsableArguments {
 
     /// Prints the active faults as text or JSON.
     func say(_ running: [ActiveFault]) {
+        // A zone is named without its owner.
+        let shown = running.map { running in
+            var area = running.area
+            area.zoneID?.ownerRecordName = nil
+            return ActiveFault(
+                fault: running.fault, area: area, remaining: running.remaining, items: running.items,
+                since: running.since)
+        }
         store.output.say(lines: running.isEmpty ? ["No rehearsal is active."] : running.map(Self.line)) {
-            $0.member("on", values: running) { $0.value($1) }
+            $0.member("on", values: shown) { $0.value($1) }
         }
     }
 
@@ -190,24 +198,5 @@ struct FaultServerOptions: ParsableArguments {
         let place = running.area == .everywhere ? running.area.description : "in \(running.area)"
         let items = running.items.map { " (\($0))" } ?? ""
         return "on: \(running.fault.rawValue)\(items) \(place)\(count)"
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func value(_ running: ActiveFault) {
-        object { writer in
-            writer.member("rehearsal", running.fault.rawValue)
-            if let remaining = running.remaining { writer.member("count", Int64(remaining)) }
-            if let items = running.items {
-                writer.member("every", Int64(items.every))
-                writer.member("code", items.code.rawValue)
-            }
-            if let container = running.area.container { writer.member("container", container.description) }
-            if let environment = running.area.environment { writer.member("environment", environment.rawValue) }
-            if let scope = running.area.scope { writer.member("database", scope.rawValue) }
-            if let zoneID = running.area.zoneID { writer.member("zone", zoneID.zoneName) }
-            if let user = running.area.user { writer.member("user", user) }
-            writer.member("since", running.since.milliseconds)
-        }
     }
 }
