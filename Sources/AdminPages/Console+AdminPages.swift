@@ -190,13 +190,14 @@ extension Console {
         let actions = ConnectActions(console: self)
         router.get(ConnectActions.path) { request, _ in
             let notice = Notice.text(request.queryFields["notice"]).map { NoticeView($0) }
-            return try alone(ConnectView(self, origin: request.ownOrigin), notice: notice)
+            return try alone(ConnectView.page(self, origin: request.ownOrigin), notice: notice)
         }
         router.post(ConnectActions.path) { request, _ in
             let fields = try await request.form(.names)
             switch try await actions.connect(fields, origin: request.ownOrigin) {
             case .connected: return .redirect(to: Self.connectedAddress)
-            case .complaint(let draft): return try alone(ConnectView(self, origin: request.ownOrigin, draft: draft))
+            case .complaint(let draft):
+                return try alone(ConnectView.page(self, origin: request.ownOrigin, draft: draft))
             case .signIn(let signIn):
                 var answer = Response.redirect(to: FormFields.url(ConnectActions.signInPath, [("id", signIn.id)]))
                 answer.headers[.setCookie] = access.returnCookie(
