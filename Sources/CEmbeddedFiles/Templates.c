@@ -84,9 +84,6 @@ static const char connect_return_mustache[] = {
 static const char connect_sign_in_mustache[] = {
 #embed "../../Templates/connect_sign_in.mustache" suffix(, 0)
 };
-static const char container_mustache[] = {
-#embed "../../Templates/container.mustache" suffix(, 0)
-};
 static const char deploy_mustache[] = {
 #embed "../../Templates/deploy.mustache" suffix(, 0)
 };
@@ -122,9 +119,6 @@ static const char edit_time_mustache[] = {
 };
 static const char empty_state_mustache[] = {
 #embed "../../Templates/components/empty_state.mustache" suffix(, 0)
-};
-static const char error_mustache[] = {
-#embed "../../Templates/error.mustache" suffix(, 0)
 };
 static const char error_card_mustache[] = {
 #embed "../../Templates/error_card.mustache" suffix(, 0)
@@ -189,8 +183,8 @@ static const char found_record_mustache[] = {
 static const char gauge_mustache[] = {
 #embed "../../Templates/components/gauge.mustache" suffix(, 0)
 };
-static const char history_mustache[] = {
-#embed "../../Templates/history.mustache" suffix(, 0)
+static const char grants_mustache[] = {
+#embed "../../Templates/grants.mustache" suffix(, 0)
 };
 static const char home_mustache[] = {
 #embed "../../Templates/home.mustache" suffix(, 0)
@@ -248,9 +242,6 @@ static const char mirror_mustache[] = {
 };
 static const char mirror_offer_mustache[] = {
 #embed "../../Templates/mirror_offer.mustache" suffix(, 0)
-};
-static const char mirror_offer_page_mustache[] = {
-#embed "../../Templates/mirror_offer_page.mustache" suffix(, 0)
 };
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
@@ -408,9 +399,6 @@ static const char reset_mustache[] = {
 static const char result_files_mustache[] = {
 #embed "../../Templates/result_files.mustache" suffix(, 0)
 };
-static const char roles_mustache[] = {
-#embed "../../Templates/roles.mustache" suffix(, 0)
-};
 static const char run_mustache[] = {
 #embed "../../Templates/run.mustache" suffix(, 0)
 };
@@ -459,9 +447,6 @@ static const char since_mustache[] = {
 static const char snapshot_mustache[] = {
 #embed "../../Templates/snapshot.mustache" suffix(, 0)
 };
-static const char snapshot_requests_mustache[] = {
-#embed "../../Templates/snapshot_requests.mustache" suffix(, 0)
-};
 static const char subscription_mustache[] = {
 #embed "../../Templates/subscription.mustache" suffix(, 0)
 };
@@ -506,9 +491,6 @@ static const char turned_away_mustache[] = {
 };
 static const char type_mustache[] = {
 #embed "../../Templates/type.mustache" suffix(, 0)
-};
-static const char unsent_mustache[] = {
-#embed "../../Templates/unsent.mustache" suffix(, 0)
 };
 static const char user_field_mustache[] = {
 #embed "../../Templates/user_field.mustache" suffix(, 0)
@@ -558,6 +540,9 @@ static const char value_text_mustache[] = {
 static const char value_time_mustache[] = {
 #embed "../../Templates/value_time.mustache" suffix(, 0)
 };
+static const char value_token_mustache[] = {
+#embed "../../Templates/value_token.mustache" suffix(, 0)
+};
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
@@ -578,9 +563,6 @@ static const char zone_copy_mustache[] = {
 };
 static const char zone_sharing_mustache[] = {
 #embed "../../Templates/zone_sharing.mustache" suffix(, 0)
-};
-static const char zones_mustache[] = {
-#embed "../../Templates/zones.mustache" suffix(, 0)
 };
 
 static const struct embedded_file files[] = {
@@ -611,7 +593,6 @@ static const struct embedded_file files[] = {
     {"confirm.mustache", confirm_mustache},
     {"connect_return.mustache", connect_return_mustache},
     {"connect_sign_in.mustache", connect_sign_in_mustache},
-    {"container.mustache", container_mustache},
     {"deploy.mustache", deploy_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
     {"difference.mustache", difference_mustache},
@@ -624,7 +605,6 @@ static const struct embedded_file files[] = {
     {"edit_text.mustache", edit_text_mustache},
     {"edit_time.mustache", edit_time_mustache},
     {"empty_state.mustache", empty_state_mustache},
-    {"error.mustache", error_mustache},
     {"error_card.mustache", error_card_mustache},
     {"error_codes.mustache", error_codes_mustache},
     {"errors.mustache", errors_mustache},
@@ -646,7 +626,7 @@ static const struct embedded_file files[] = {
     {"form_field.mustache", form_field_mustache},
     {"found_record.mustache", found_record_mustache},
     {"gauge.mustache", gauge_mustache},
-    {"history.mustache", history_mustache},
+    {"grants.mustache", grants_mustache},
     {"home.mustache", home_mustache},
     {"import.mustache", import_mustache},
     {"importing.mustache", importing_mustache},
@@ -666,7 +646,6 @@ static const struct embedded_file files[] = {
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"mirror_offer.mustache", mirror_offer_mustache},
-    {"mirror_offer_page.mustache", mirror_offer_page_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"note.mustache", note_mustache},
     {"notice.mustache", notice_mustache},
@@ -719,7 +698,6 @@ static const struct embedded_file files[] = {
     {"requests.mustache", requests_mustache},
     {"reset.mustache", reset_mustache},
     {"result_files.mustache", result_files_mustache},
-    {"roles.mustache", roles_mustache},
     {"run.mustache", run_mustache},
     {"saved_queries.mustache", saved_queries_mustache},
     {"schema.mustache", schema_mustache},
@@ -736,7 +714,6 @@ static const struct embedded_file files[] = {
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
     {"snapshot.mustache", snapshot_mustache},
-    {"snapshot_requests.mustache", snapshot_requests_mustache},
     {"subscription.mustache", subscription_mustache},
     {"sync.mustache", sync_mustache},
     {"sync_ages.mustache", sync_ages_mustache},
@@ -752,7 +729,6 @@ static const struct embedded_file files[] = {
     {"token_lesson.mustache", token_lesson_mustache},
     {"turned_away.mustache", turned_away_mustache},
     {"type.mustache", type_mustache},
-    {"unsent.mustache", unsent_mustache},
     {"user_field.mustache", user_field_mustache},
     {"value_action.mustache", value_action_mustache},
     {"value_asset.mustache", value_asset_mustache},
@@ -769,6 +745,7 @@ static const struct embedded_file files[] = {
     {"value_styled.mustache", value_styled_mustache},
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
+    {"value_token.mustache", value_token_mustache},
     {"versions.mustache", versions_mustache},
     {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
@@ -776,7 +753,6 @@ static const struct embedded_file files[] = {
     {"zone.mustache", zone_mustache},
     {"zone_copy.mustache", zone_copy_mustache},
     {"zone_sharing.mustache", zone_sharing_mustache},
-    {"zones.mustache", zones_mustache},
     {0, 0},
 };
 

@@ -89,7 +89,7 @@ import Testing
             "<th scope=\"col\">name</th><th scope=\"col\" class=\"num\">count</th><th scope=\"col\">about</th>"
                 + "<th scope=\"col\"><span class=\"hidden\">revoke</span></th>",
             "<tr><th scope=\"row\"><a href=\"/a\">a</a></th><td class=\"num\">1</td><td class=\"wide\">x</td>",
-            "<tr class=\"revoked\"><th scope=\"row\">b</th>", "</div><p class=\"faint\">and 3 more</p>",
+            "<tr class=\"revoked\"><th scope=\"row\">b</th>", "</div><p class=\"remark\">and 3 more</p>",
         ] {
             #expect(table.contains(part), "\(part)")
         }
@@ -104,7 +104,7 @@ import Testing
         let page = try html(PageHead("T"), table)
         #expect(
             page.hasSuffix("<section class=\"empty\"><h2>No things</h2><p>Make <code>one</code>.</p></section>"))
-        #expect(try html(PageHead("T"), EmptyState("None yet.")).hasSuffix("<p>None yet.</p>"))
+        #expect(try html(PageHead("T"), EmptyState("None yet.")).hasSuffix("<p class=\"remark\">None yet.</p>"))
         #expect(try html(PageHead("T"), Table("Things", ["name"], [])).hasSuffix("</h1></div></div>"))
     }
 

@@ -73,7 +73,8 @@ package enum UsersView {
                 shown: last == 1
                     ? nil
                     : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
-                previous: link(page - 1), next: link(page + 1)))
+                previous: link(page - 1).map { .previousPage($0) },
+                next: link(page + 1).map { .nextPage($0) }))
     }
 
     private static func row(

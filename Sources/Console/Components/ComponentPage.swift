@@ -7,19 +7,24 @@ package struct ComponentPage: Page {
     package static let tab = Tab.home
 
     package let frameTab: Tab
+    package let title: String
     package let status: HTTPResponse.Status
+    package let retryAfter: Int?
     let head: PageHead
     let parts: [any Component]
     let foot: Foot?
     /// The class of the page: `start` outside of any container.
     let kind: String
 
-    package var title: String { head.title }
-
-    /// - Parameter tab: `nil` for a page outside of any container.
+    /// - Parameters:
+    ///   - tab: `nil` for a page outside of any container.
+    ///   - title: the title of the browser's tab; `nil` for the head's.
     package init(
-        _ tab: Tab?, status: HTTPResponse.Status = .ok, _ head: PageHead, _ parts: [any Component], foot: Foot? = nil
+        _ tab: Tab?, title: String? = nil, status: HTTPResponse.Status = .ok, retryAfter: Int? = nil, _ head: PageHead,
+        _ parts: [any Component], foot: Foot? = nil
     ) {
+        self.title = title ?? head.title
+        self.retryAfter = retryAfter
         frameTab = tab ?? .home
         kind = tab == nil ? "start" : "document"
         (self.status, self.head, self.parts, self.foot) = (status, head, parts, foot)
@@ -51,14 +56,21 @@ package struct Foot: ViewModel {
     let count: String?
     let milliseconds: String
     let shown: String?
-    let previous: String?
-    let next: String?
+    let previous: Frame.Link?
+    let next: Frame.Link?
 
     package init(
-        _ visit: Visit, count: String? = nil, shown: String? = nil, previous: String? = nil, next: String? = nil
+        _ visit: Visit, count: String? = nil, shown: String? = nil, previous: Frame.Link? = nil,
+        next: Frame.Link? = nil
     ) {
         (self.count, self.shown, self.previous, self.next) = (count, shown, previous, next)
         milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+
+    /// The foot of a page outside of any place.
+    init(_ stopwatch: Stopwatch) {
+        (count, shown, previous, next) = (nil, nil, nil, nil)
+        milliseconds = stopwatch.elapsed.millisecondsText
     }
 }
 
@@ -104,8 +116,8 @@ package struct Paragraph: Component {
     package static func faint(_ text: Inline) -> Paragraph { Paragraph(text, style: "faint") }
 
     /// What leads on from the page.
-    package static func actions(_ links: [Frame.Link]) -> Paragraph {
-        Paragraph(Inline(links), style: "actions")
+    package static func actions(after lead: String = "", _ links: [Frame.Link]) -> Paragraph {
+        Paragraph(Inline(lead) + Inline(links), style: "actions")
     }
 
     private init(_ text: Inline, style: String) { (self.text, self.style) = (text, style) }
@@ -116,15 +128,16 @@ package struct Listing: Component {
     package static let template = "listing"
 
     let items: [Inline]
+    let style: String
 
-    package init(_ items: [Inline]) { self.items = items }
+    package init(_ items: [Inline], style: String = "plainlist") { (self.items, self.style) = (items, style) }
 }
 
 /// A remark that stands out: about a refused form, or about something that is done.
 package struct Note: Component {
     package static let template = "note"
 
-    /// `bad` or `good`.
+    /// `bad`, `warn` or `good`.
     let tone: String
     /// True for what a screen reader says at once.
     let isAlert: Bool
@@ -145,6 +158,10 @@ package struct Note: Component {
 
     package init(good title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
         (tone, isAlert, self.title, self.text, self.parts) = ("good", false, title, text, parts)
+    }
+
+    package init(warning title: String, _ text: Inline? = nil) {
+        (tone, isAlert, self.title, self.text, parts) = ("warn", false, title, text, [])
     }
 }
 

@@ -72,6 +72,7 @@ package struct FormField: ViewModel {
         case choice([Choice])
         /// A choice that is sent when it is made.
         case sentChoice([Choice])
+        case user(UserField)
         case tick(isOn: Bool)
         case file(accepts: String)
         /// A value that is read only.
@@ -129,11 +130,13 @@ package struct FormField: ViewModel {
         case ("isChoice", .choice), ("isChoice", .sentChoice), ("isSent", .sentChoice), ("isTick", .tick): true
         case ("isCode", .code), ("isCode", .area), ("isCode", .password), ("isFixed", .fixed): true
         case ("isExact", .name), ("isExact", .search): true
+        case ("user", .user(let user)): user
         case ("isOn", .tick(let isOn)): isOn
         case ("accepts", .file(let accepts)): accepts
         case ("placeholder", .search): label
         case ("isLabelled", .search), ("isLabelled", .tick): false
-        case ("type", _), ("rows", _), ("choices", _), ("isChoice", _), ("isSent", _), ("isTick", _), ("isOn", _),
+        case ("type", _), ("rows", _), ("choices", _), ("user", _), ("isChoice", _), ("isSent", _), ("isTick", _),
+            ("isOn", _),
             ("isCode", _), ("isExact", _), ("accepts", _), ("isFixed", _):
             Absent()
         default: property(named: name)

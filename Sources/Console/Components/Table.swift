@@ -8,7 +8,6 @@ package struct Table: Component {
         /// Narrow windows show each row as a card.
         case cards = "usertable"
         case narrow
-        case history
     }
 
     package struct Column: ViewModel, ExpressibleByStringLiteral {

@@ -99,6 +99,10 @@ package struct Frame: ViewModel {
             Link(text: "Delete…", href: href, style: "button danger", label: label)
         }
 
+        package static func previousPage(_ href: String) -> Link { Link(text: "‹ Previous page", href: href) }
+
+        package static func nextPage(_ href: String) -> Link { Link(text: "Next page ›", href: href) }
+
         /// The main action of a page.
         package static func go(_ text: String, _ href: String) -> Link {
             Link(text: text, href: href, style: "button go")

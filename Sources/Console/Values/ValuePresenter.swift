@@ -159,6 +159,8 @@ package struct ValueView: ViewModel {
         case asset(String, href: String, size: String)
         /// Code with a button that copies it.
         case copyable(String)
+        /// A token with the page that explains it, to copy.
+        case token(String, href: String)
         case strong(String)
         case styled(Inline, style: String, hint: String?)
         case action(Frame.Link)
@@ -186,7 +188,8 @@ package struct ValueView: ViewModel {
         switch (name, form) {
         case ("template", _): template
         case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)),
-            ("text", .link(let text, _, _)), ("text", .copyable(let text)), ("text", .strong(let text)):
+            ("text", .link(let text, _, _)), ("text", .copyable(let text)), ("text", .strong(let text)),
+            ("text", .token(let text, _)):
             text
         case ("text", .record(_, let name, _, _)): name
         case ("title", .record(let title, _, _, _)): title
@@ -196,7 +199,7 @@ package struct ValueView: ViewModel {
         case ("utc", .time(let timestamp)): timestamp.utcText
         case ("href", .link(_, let href, _)), ("href", .record(_, _, let href, _)): href
         case ("text", .asset(let name, _, _)): name
-        case ("href", .asset(_, let href, _)): href
+        case ("href", .asset(_, let href, _)), ("href", .token(_, let href)): href
         case ("size", .asset(_, _, let size)): size
         case ("hint", .link(_, _, let hint)), ("hint", .record(_, _, _, let hint)): hint ?? Absent()
         case ("style", .styled(_, let style, _)): style
@@ -229,6 +232,7 @@ package struct ValueView: ViewModel {
         case .asset: "value_asset"
         case .list: "value_list"
         case .copyable: "value_copyable"
+        case .token: "value_token"
         case .strong: "value_strong"
         case .styled: "value_styled"
         case .action: "value_action"

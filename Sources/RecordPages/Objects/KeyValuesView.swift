@@ -90,7 +90,7 @@ package enum KeyValuesView {
             foot: Foot(
                 visit, count: Digits.count(changes.count, "key"),
                 next: changes.endIndex > shown.endIndex
-                    ? place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))]) : nil))
+                    ? .nextPage(place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))])) : nil))
     }
 
     private static func row(_ change: KeyValueChange, _ place: Place) -> Table.Row? {

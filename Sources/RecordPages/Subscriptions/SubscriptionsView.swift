@@ -66,7 +66,8 @@ package enum SubscriptionsView {
             foot: Foot(
                 visit, count: Digits.count(all.count, "subscription"),
                 next: all.endIndex > shown.endIndex
-                    ? place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))])
+                    ? .nextPage(
+                        place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]))
                     : nil))
     }
 
