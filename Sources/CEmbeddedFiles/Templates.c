@@ -55,6 +55,9 @@ static const char client_snippets_mustache[] = {
 static const char clients_mustache[] = {
 #embed "../../Templates/clients.mustache" suffix(, 0)
 };
+static const char code_block_mustache[] = {
+#embed "../../Templates/components/code_block.mustache" suffix(, 0)
+};
 static const char code_panel_mustache[] = {
 #embed "../../Templates/code_panel.mustache" suffix(, 0)
 };
@@ -67,23 +70,20 @@ static const char compared_side_mustache[] = {
 static const char complaint_mustache[] = {
 #embed "../../Templates/complaint.mustache" suffix(, 0)
 };
+static const char component_page_mustache[] = {
+#embed "../../Templates/components/component_page.mustache" suffix(, 0)
+};
 static const char composite_rows_mustache[] = {
 #embed "../../Templates/composite_rows.mustache" suffix(, 0)
 };
 static const char confirm_mustache[] = {
 #embed "../../Templates/confirm.mustache" suffix(, 0)
 };
-static const char connect_mustache[] = {
-#embed "../../Templates/connect.mustache" suffix(, 0)
-};
 static const char connect_return_mustache[] = {
 #embed "../../Templates/connect_return.mustache" suffix(, 0)
 };
 static const char connect_sign_in_mustache[] = {
 #embed "../../Templates/connect_sign_in.mustache" suffix(, 0)
-};
-static const char container_mustache[] = {
-#embed "../../Templates/container.mustache" suffix(, 0)
 };
 static const char deploy_mustache[] = {
 #embed "../../Templates/deploy.mustache" suffix(, 0)
@@ -121,8 +121,8 @@ static const char edit_text_mustache[] = {
 static const char edit_time_mustache[] = {
 #embed "../../Templates/edit_time.mustache" suffix(, 0)
 };
-static const char error_mustache[] = {
-#embed "../../Templates/error.mustache" suffix(, 0)
+static const char empty_state_mustache[] = {
+#embed "../../Templates/components/empty_state.mustache" suffix(, 0)
 };
 static const char error_card_mustache[] = {
 #embed "../../Templates/error_card.mustache" suffix(, 0)
@@ -141,6 +141,9 @@ static const char facet_mustache[] = {
 };
 static const char facet_value_mustache[] = {
 #embed "../../Templates/facet_value.mustache" suffix(, 0)
+};
+static const char facts_mustache[] = {
+#embed "../../Templates/components/facts.mustache" suffix(, 0)
 };
 static const char fetch_mustache[] = {
 #embed "../../Templates/fetch.mustache" suffix(, 0)
@@ -163,14 +166,29 @@ static const char find_box_mustache[] = {
 static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
 };
+static const char fold_mustache[] = {
+#embed "../../Templates/components/fold.mustache" suffix(, 0)
+};
 static const char folded_form_mustache[] = {
 #embed "../../Templates/folded_form.mustache" suffix(, 0)
+};
+static const char foot_mustache[] = {
+#embed "../../Templates/components/foot.mustache" suffix(, 0)
+};
+static const char form_mustache[] = {
+#embed "../../Templates/components/form.mustache" suffix(, 0)
+};
+static const char form_field_mustache[] = {
+#embed "../../Templates/components/form_field.mustache" suffix(, 0)
 };
 static const char found_record_mustache[] = {
 #embed "../../Templates/found_record.mustache" suffix(, 0)
 };
-static const char history_mustache[] = {
-#embed "../../Templates/history.mustache" suffix(, 0)
+static const char gauge_mustache[] = {
+#embed "../../Templates/components/gauge.mustache" suffix(, 0)
+};
+static const char grants_mustache[] = {
+#embed "../../Templates/grants.mustache" suffix(, 0)
 };
 static const char home_mustache[] = {
 #embed "../../Templates/home.mustache" suffix(, 0)
@@ -193,17 +211,11 @@ static const char index_works_mustache[] = {
 static const char indexes_mustache[] = {
 #embed "../../Templates/indexes.mustache" suffix(, 0)
 };
+static const char inline_mustache[] = {
+#embed "../../Templates/components/inline.mustache" suffix(, 0)
+};
 static const char invitation_mustache[] = {
 #embed "../../Templates/invitation.mustache" suffix(, 0)
-};
-static const char key_made_mustache[] = {
-#embed "../../Templates/key_made.mustache" suffix(, 0)
-};
-static const char keys_mustache[] = {
-#embed "../../Templates/keys.mustache" suffix(, 0)
-};
-static const char keyvalues_mustache[] = {
-#embed "../../Templates/keyvalues.mustache" suffix(, 0)
 };
 static const char latest_panel_mustache[] = {
 #embed "../../Templates/latest_panel.mustache" suffix(, 0)
@@ -213,6 +225,12 @@ static const char latest_requests_mustache[] = {
 };
 static const char layout_mustache[] = {
 #embed "../../Templates/layout.mustache" suffix(, 0)
+};
+static const char link_mustache[] = {
+#embed "../../Templates/components/link.mustache" suffix(, 0)
+};
+static const char listing_mustache[] = {
+#embed "../../Templates/components/listing.mustache" suffix(, 0)
 };
 static const char location_map_mustache[] = {
 #embed "../../Templates/location_map.mustache" suffix(, 0)
@@ -229,11 +247,11 @@ static const char mirror_mustache[] = {
 static const char mirror_offer_mustache[] = {
 #embed "../../Templates/mirror_offer.mustache" suffix(, 0)
 };
-static const char mirror_offer_page_mustache[] = {
-#embed "../../Templates/mirror_offer_page.mustache" suffix(, 0)
-};
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
+};
+static const char note_mustache[] = {
+#embed "../../Templates/components/note.mustache" suffix(, 0)
 };
 static const char notice_mustache[] = {
 #embed "../../Templates/notice.mustache" suffix(, 0)
@@ -261,6 +279,12 @@ static const char other_place_mustache[] = {
 };
 static const char others_mustache[] = {
 #embed "../../Templates/others.mustache" suffix(, 0)
+};
+static const char page_head_mustache[] = {
+#embed "../../Templates/components/page_head.mustache" suffix(, 0)
+};
+static const char paragraph_mustache[] = {
+#embed "../../Templates/components/paragraph.mustache" suffix(, 0)
 };
 static const char picked_deleted_mustache[] = {
 #embed "../../Templates/picked_deleted.mustache" suffix(, 0)
@@ -379,9 +403,6 @@ static const char reset_mustache[] = {
 static const char result_files_mustache[] = {
 #embed "../../Templates/result_files.mustache" suffix(, 0)
 };
-static const char roles_mustache[] = {
-#embed "../../Templates/roles.mustache" suffix(, 0)
-};
 static const char run_mustache[] = {
 #embed "../../Templates/run.mustache" suffix(, 0)
 };
@@ -396,6 +417,9 @@ static const char schema_changes_mustache[] = {
 };
 static const char schema_file_form_mustache[] = {
 #embed "../../Templates/schema_file_form.mustache" suffix(, 0)
+};
+static const char section_mustache[] = {
+#embed "../../Templates/components/section.mustache" suffix(, 0)
 };
 static const char share_mustache[] = {
 #embed "../../Templates/share.mustache" suffix(, 0)
@@ -427,17 +451,8 @@ static const char since_mustache[] = {
 static const char snapshot_mustache[] = {
 #embed "../../Templates/snapshot.mustache" suffix(, 0)
 };
-static const char snapshot_requests_mustache[] = {
-#embed "../../Templates/snapshot_requests.mustache" suffix(, 0)
-};
-static const char snapshots_mustache[] = {
-#embed "../../Templates/snapshots.mustache" suffix(, 0)
-};
 static const char subscription_mustache[] = {
 #embed "../../Templates/subscription.mustache" suffix(, 0)
-};
-static const char subscriptions_mustache[] = {
-#embed "../../Templates/subscriptions.mustache" suffix(, 0)
 };
 static const char sync_mustache[] = {
 #embed "../../Templates/sync.mustache" suffix(, 0)
@@ -447,6 +462,9 @@ static const char sync_ages_mustache[] = {
 };
 static const char sync_lane_mustache[] = {
 #embed "../../Templates/sync_lane.mustache" suffix(, 0)
+};
+static const char table_mustache[] = {
+#embed "../../Templates/components/table.mustache" suffix(, 0)
 };
 static const char telemetry_mustache[] = {
 #embed "../../Templates/telemetry.mustache" suffix(, 0)
@@ -472,38 +490,26 @@ static const char token_forms_mustache[] = {
 static const char token_lesson_mustache[] = {
 #embed "../../Templates/token_lesson.mustache" suffix(, 0)
 };
-static const char token_made_mustache[] = {
-#embed "../../Templates/token_made.mustache" suffix(, 0)
-};
 static const char turned_away_mustache[] = {
 #embed "../../Templates/turned_away.mustache" suffix(, 0)
 };
 static const char type_mustache[] = {
 #embed "../../Templates/type.mustache" suffix(, 0)
 };
-static const char types_mustache[] = {
-#embed "../../Templates/types.mustache" suffix(, 0)
-};
-static const char unsent_mustache[] = {
-#embed "../../Templates/unsent.mustache" suffix(, 0)
-};
-static const char user_mustache[] = {
-#embed "../../Templates/user.mustache" suffix(, 0)
-};
-static const char user_data_mustache[] = {
-#embed "../../Templates/user_data.mustache" suffix(, 0)
-};
 static const char user_field_mustache[] = {
 #embed "../../Templates/user_field.mustache" suffix(, 0)
 };
-static const char users_mustache[] = {
-#embed "../../Templates/users.mustache" suffix(, 0)
+static const char value_action_mustache[] = {
+#embed "../../Templates/value_action.mustache" suffix(, 0)
 };
 static const char value_asset_mustache[] = {
 #embed "../../Templates/value_asset.mustache" suffix(, 0)
 };
 static const char value_code_mustache[] = {
 #embed "../../Templates/value_code.mustache" suffix(, 0)
+};
+static const char value_copyable_mustache[] = {
+#embed "../../Templates/value_copyable.mustache" suffix(, 0)
 };
 static const char value_link_mustache[] = {
 #embed "../../Templates/value_link.mustache" suffix(, 0)
@@ -517,14 +523,29 @@ static const char value_long_mustache[] = {
 static const char value_missing_mustache[] = {
 #embed "../../Templates/value_missing.mustache" suffix(, 0)
 };
+static const char value_origin_mustache[] = {
+#embed "../../Templates/value_origin.mustache" suffix(, 0)
+};
+static const char value_part_mustache[] = {
+#embed "../../Templates/value_part.mustache" suffix(, 0)
+};
 static const char value_record_mustache[] = {
 #embed "../../Templates/value_record.mustache" suffix(, 0)
+};
+static const char value_strong_mustache[] = {
+#embed "../../Templates/value_strong.mustache" suffix(, 0)
+};
+static const char value_styled_mustache[] = {
+#embed "../../Templates/value_styled.mustache" suffix(, 0)
 };
 static const char value_text_mustache[] = {
 #embed "../../Templates/value_text.mustache" suffix(, 0)
 };
 static const char value_time_mustache[] = {
 #embed "../../Templates/value_time.mustache" suffix(, 0)
+};
+static const char value_token_mustache[] = {
+#embed "../../Templates/value_token.mustache" suffix(, 0)
 };
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
@@ -547,9 +568,6 @@ static const char zone_copy_mustache[] = {
 static const char zone_sharing_mustache[] = {
 #embed "../../Templates/zone_sharing.mustache" suffix(, 0)
 };
-static const char zones_mustache[] = {
-#embed "../../Templates/zones.mustache" suffix(, 0)
-};
 
 static const struct embedded_file files[] = {
     {"admin_sign_in.mustache", admin_sign_in_mustache},
@@ -569,16 +587,16 @@ static const struct embedded_file files[] = {
     {"choice.mustache", choice_mustache},
     {"client_snippets.mustache", client_snippets_mustache},
     {"clients.mustache", clients_mustache},
+    {"code_block.mustache", code_block_mustache},
     {"code_panel.mustache", code_panel_mustache},
     {"column_head.mustache", column_head_mustache},
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
+    {"component_page.mustache", component_page_mustache},
     {"composite_rows.mustache", composite_rows_mustache},
     {"confirm.mustache", confirm_mustache},
-    {"connect.mustache", connect_mustache},
     {"connect_return.mustache", connect_return_mustache},
     {"connect_sign_in.mustache", connect_sign_in_mustache},
-    {"container.mustache", container_mustache},
     {"deploy.mustache", deploy_mustache},
     {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
@@ -591,13 +609,14 @@ static const struct embedded_file files[] = {
     {"edit_row.mustache", edit_row_mustache},
     {"edit_text.mustache", edit_text_mustache},
     {"edit_time.mustache", edit_time_mustache},
-    {"error.mustache", error_mustache},
+    {"empty_state.mustache", empty_state_mustache},
     {"error_card.mustache", error_card_mustache},
     {"error_codes.mustache", error_codes_mustache},
     {"errors.mustache", errors_mustache},
     {"explain.mustache", explain_mustache},
     {"facet.mustache", facet_mustache},
     {"facet_value.mustache", facet_value_mustache},
+    {"facts.mustache", facts_mustache},
     {"fetch.mustache", fetch_mustache},
     {"fetch_actions.mustache", fetch_actions_mustache},
     {"fetching.mustache", fetching_mustache},
@@ -605,9 +624,14 @@ static const struct embedded_file files[] = {
     {"find.mustache", find_mustache},
     {"find_box.mustache", find_box_mustache},
     {"first_steps.mustache", first_steps_mustache},
+    {"fold.mustache", fold_mustache},
     {"folded_form.mustache", folded_form_mustache},
+    {"foot.mustache", foot_mustache},
+    {"form.mustache", form_mustache},
+    {"form_field.mustache", form_field_mustache},
     {"found_record.mustache", found_record_mustache},
-    {"history.mustache", history_mustache},
+    {"gauge.mustache", gauge_mustache},
+    {"grants.mustache", grants_mustache},
     {"home.mustache", home_mustache},
     {"import.mustache", import_mustache},
     {"importing.mustache", importing_mustache},
@@ -615,20 +639,20 @@ static const struct embedded_file files[] = {
     {"index_row.mustache", index_row_mustache},
     {"index_works.mustache", index_works_mustache},
     {"indexes.mustache", indexes_mustache},
+    {"inline.mustache", inline_mustache},
     {"invitation.mustache", invitation_mustache},
-    {"key_made.mustache", key_made_mustache},
-    {"keys.mustache", keys_mustache},
-    {"keyvalues.mustache", keyvalues_mustache},
     {"latest_panel.mustache", latest_panel_mustache},
     {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
+    {"link.mustache", link_mustache},
+    {"listing.mustache", listing_mustache},
     {"location_map.mustache", location_map_mustache},
     {"mark.mustache", mark_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"mirror_offer.mustache", mirror_offer_mustache},
-    {"mirror_offer_page.mustache", mirror_offer_page_mustache},
     {"no_feed.mustache", no_feed_mustache},
+    {"note.mustache", note_mustache},
     {"notice.mustache", notice_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
@@ -638,6 +662,8 @@ static const struct embedded_file files[] = {
     {"objects_entity.mustache", objects_entity_mustache},
     {"other_place.mustache", other_place_mustache},
     {"others.mustache", others_mustache},
+    {"page_head.mustache", page_head_mustache},
+    {"paragraph.mustache", paragraph_mustache},
     {"picked_deleted.mustache", picked_deleted_mustache},
     {"picked_zones.mustache", picked_zones_mustache},
     {"picking.mustache", picking_mustache},
@@ -677,12 +703,12 @@ static const struct embedded_file files[] = {
     {"requests.mustache", requests_mustache},
     {"reset.mustache", reset_mustache},
     {"result_files.mustache", result_files_mustache},
-    {"roles.mustache", roles_mustache},
     {"run.mustache", run_mustache},
     {"saved_queries.mustache", saved_queries_mustache},
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
     {"schema_file_form.mustache", schema_file_form_mustache},
+    {"section.mustache", section_mustache},
     {"share.mustache", share_mustache},
     {"share_link.mustache", share_link_mustache},
     {"share_people.mustache", share_people_mustache},
@@ -693,13 +719,11 @@ static const struct embedded_file files[] = {
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
     {"snapshot.mustache", snapshot_mustache},
-    {"snapshot_requests.mustache", snapshot_requests_mustache},
-    {"snapshots.mustache", snapshots_mustache},
     {"subscription.mustache", subscription_mustache},
-    {"subscriptions.mustache", subscriptions_mustache},
     {"sync.mustache", sync_mustache},
     {"sync_ages.mustache", sync_ages_mustache},
     {"sync_lane.mustache", sync_lane_mustache},
+    {"table.mustache", table_mustache},
     {"telemetry.mustache", telemetry_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},
@@ -708,24 +732,25 @@ static const struct embedded_file files[] = {
     {"token_comparison.mustache", token_comparison_mustache},
     {"token_forms.mustache", token_forms_mustache},
     {"token_lesson.mustache", token_lesson_mustache},
-    {"token_made.mustache", token_made_mustache},
     {"turned_away.mustache", turned_away_mustache},
     {"type.mustache", type_mustache},
-    {"types.mustache", types_mustache},
-    {"unsent.mustache", unsent_mustache},
-    {"user.mustache", user_mustache},
-    {"user_data.mustache", user_data_mustache},
     {"user_field.mustache", user_field_mustache},
-    {"users.mustache", users_mustache},
+    {"value_action.mustache", value_action_mustache},
     {"value_asset.mustache", value_asset_mustache},
     {"value_code.mustache", value_code_mustache},
+    {"value_copyable.mustache", value_copyable_mustache},
     {"value_link.mustache", value_link_mustache},
     {"value_list.mustache", value_list_mustache},
     {"value_long.mustache", value_long_mustache},
     {"value_missing.mustache", value_missing_mustache},
+    {"value_origin.mustache", value_origin_mustache},
+    {"value_part.mustache", value_part_mustache},
     {"value_record.mustache", value_record_mustache},
+    {"value_strong.mustache", value_strong_mustache},
+    {"value_styled.mustache", value_styled_mustache},
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
+    {"value_token.mustache", value_token_mustache},
     {"versions.mustache", versions_mustache},
     {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
@@ -733,7 +758,6 @@ static const struct embedded_file files[] = {
     {"zone.mustache", zone_mustache},
     {"zone_copy.mustache", zone_copy_mustache},
     {"zone_sharing.mustache", zone_sharing_mustache},
-    {"zones.mustache", zones_mustache},
     {0, 0},
 };
 

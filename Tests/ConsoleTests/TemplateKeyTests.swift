@@ -7,9 +7,10 @@ import Testing
     private static let models = Result { try ViewModels() }
     private static let templates = Result {
         let folder = package.appending(path: "Templates")
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
-            $0.pathExtension == "mustache"
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false)).map {
+            folder.appending(path: $0)
         }
+        .filter { $0.pathExtension == "mustache" }
         return Dictionary(
             uniqueKeysWithValues: try files.map {
                 ($0.deletingPathExtension().lastPathComponent, Tags(try String(contentsOf: $0, encoding: .utf8)))
@@ -18,6 +19,7 @@ import Testing
     fileprivate static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
+    /// A component is checked alone, so that it fits each page.
     @Test func everyKeyHasAPropertyInItsPage() throws {
         let (models, templates) = (try Self.models.get(), try Self.templates.get())
         var checked: Set<String> = []
@@ -90,7 +92,7 @@ private struct ViewModels {
         var propertyTypes: Set<String> = []
         /// The names that an own `child(named:)` handles.
         var children: Set<String> = []
-        /// The template of a page.
+        /// The template of a page or a component.
         var template: String?
         /// The names that a `switch` returns, such as templates.
         var results: Set<String> = []
@@ -127,13 +129,15 @@ private struct ViewModels {
             if code.hasSuffix("{") || code.hasSuffix("}"),
                 let type = code.prefixMatch(
                     of:
-                        /(?:(?:public|package|private|fileprivate|final) )*(struct|enum|class|extension) ([A-Z][\w.]*)([^{]*)\{/
+                        /(?:(?:public|package|private|fileprivate|final) )*(struct|enum|class|protocol|extension) ([A-Z][\w.]*)([^{]*)\{/
                 )?.output
             {
                 let outer = type.1 == "extension" ? nil : open.last.map { "\($0.name)." }
                 let name = (outer ?? "") + type.2
                 if !code.hasSuffix("}") { open.append((indentation, name)) }
-                if type.3.contains(/\b(?:ViewModel|Page)\b/) { types[name, default: Model()].isViewModel = true }
+                if type.3.contains(/\b(?:ViewModel|Page|Component)\b/) {
+                    types[name, default: Model()].isViewModel = true
+                }
             } else if let type = open.last {
                 read(code, isMember: indentation == type.indentation + 4, into: &types[type.name, default: Model()])
             }

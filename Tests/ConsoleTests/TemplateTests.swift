@@ -10,9 +10,10 @@ import Testing
 
     private static func files(_ folder: String) throws -> [(name: String, text: String)] {
         let url = package.appending(path: folder)
-        return try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil).filter {
-            !$0.lastPathComponent.hasPrefix(".")
+        return try FileManager.default.subpathsOfDirectory(atPath: url.path(percentEncoded: false)).map {
+            url.appending(path: $0)
         }
+        .filter { !$0.lastPathComponent.hasPrefix(".") && !$0.pathExtension.isEmpty }
         .map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
     }
 

@@ -9,7 +9,7 @@ internal import Records
 extension ConnectActions {
     package func show(_ asked: ConsoleRequest) throws -> Answer {
         let notice = Notice.text(asked.query["notice"]).map { NoticeView($0) }
-        return .response(try alone(ConnectView(console, origin: asked.request.ownOrigin), notice: notice))
+        return .response(try alone(ConnectView.page(console, origin: asked.request.ownOrigin), notice: notice))
     }
 
     package func submit(_ asked: ConsoleRequest) async throws -> Answer {
@@ -17,7 +17,7 @@ extension ConnectActions {
         switch try await connect(fields, origin: request.ownOrigin) {
         case .connected: return .redirect(Self.connectedAddress)
         case .complaint(let draft):
-            return .response(try alone(ConnectView(console, origin: request.ownOrigin, draft: draft)))
+            return .response(try alone(ConnectView.page(console, origin: request.ownOrigin, draft: draft)))
         case .signIn(let signIn):
             var answer = Response.redirect(to: FormFields.url(Self.signInPath, [("id", signIn.id)]))
             answer.headers[.setCookie] = console.access.returnCookie(

@@ -7,77 +7,96 @@ internal import RemoteRecordStore
 internal import Synchronization
 
 /// The page Connected containers: those in iCloud that the console shows, and the form for another one.
-struct ConnectView: Page {
-    static let template = "connect"
-    static let tab = Tab.home
-
-    struct Row: ViewModel {
-        let container: String
-        let environment: String
-        let query: String
-        let credentials: String
-        let reach: String
-        /// The user who signed in; `nil` if CloudKit did not tell, and for keys.
-        let user: String?
-        let rights: String
-        /// The address of another server than iCloud.
-        let server: String?
-        let made: ValueView
-        let mirror: String
-        let forget: String
-    }
-
+enum ConnectView {
     /// The inputs of a refused form, without credentials.
     struct Draft: Sendable {
         var complaint: PageError?
         var fields = FormFields()
     }
 
-    let title = "Connected containers"
-    let complaint: PageError?
-    let rows: [Row]
-    let container: String
-    let environments: [Choice]
-    let keyID: String
-    let isWritable: Bool
-    let server: String?
-    /// The address to which a sign-in comes back.
-    let callback: String
-    /// Scheme, host and port of this page.
-    let origin: String
+    /// - Parameter origin: scheme, host and port of this page.
+    static func page(_ console: Console, origin: String, draft: Draft = Draft()) -> ComponentPage {
+        ComponentPage(
+            nil,
+            PageHead(
+                "Connected containers",
+                ["This console shows these containers in iCloud next to those of this machine."],
+                actions: [.button("All containers", "/")]),
+            [
+                Table(
+                    "Connected containers", style: .credentials,
+                    [
+                        "container", "environment", .column("credentials", "wrapped"), "reaches",
+                        .column("signed in", "wrapped"), "changes", "connected", .actions("forget"),
+                    ], console.accounts.connections().map(row),
+                    nothing: EmptyState("None yet", "Connect one with the form below.")),
+                Section(
+                    "connect", "Connect a container", style: "panel",
+                    (draft.complaint.map {
+                        [Note(refusing: $0, "Credentials are not kept in the form: give them again.")]
+                    } ?? []) + [
+                        Paragraph(
+                            "Both kinds of credentials are made in CloudKit’s console (`icloud.developer.apple.com`), on the page Tokens & Keys of the container and environment. They are kept in `accounts.sqlite` of the data folder, which only its owner can read."
+                        ), form(draft.fields, origin: origin),
+                    ]),
+            ])
+    }
 
-    init(_ console: Console, origin: String, draft: Draft = Draft()) {
-        complaint = draft.complaint
-        rows = console.accounts.connections().map { connection in
-            let scope: DatabaseScope = connection.reach.contains(.private) ? .private : .public
-            let place = Place(
-                address: DatabaseAddress(
-                    container: connection.container, environment: connection.environment, scope: scope), user: nil,
-                zone: .unspecified)
-            return Row(
-                container: connection.container.description, environment: connection.environment.rawValue,
-                query: place.link(Tab.query.rawValue),
-                credentials: connection.credentials.description,
-                reach: DatabaseScope.allCases.filter { connection.reach.contains($0) }.map(\.rawValue).joined(
-                    separator: ", "),
-                user: connection.userRecordName?.string, rights: connection.isReadOnly ? "read-only" : "writable",
-                server: connection.address,
-                made: ValueView(.time(connection.made)), mirror: place.link(Tab.mirror.rawValue),
-                forget: FormFields.url(
-                    ConnectActions.forgetPath,
-                    [("container", connection.container.description), ("environment", connection.environment.rawValue)])
-            )
-        }
-        let fields = draft.fields
-        container = fields["container"] ?? ""
-        environments = Records.Environment.allCases.map {
-            Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == fields["environment"])
-        }
-        keyID = fields["keyID"] ?? ""
-        isWritable = fields["writable"] != nil
-        server = fields.text("server")
-        callback = origin + ConnectActions.returnPath
-        self.origin = origin
+    private static func row(_ connection: ContainerConnection) -> Table.Row {
+        let scope: DatabaseScope = connection.reach.contains(.private) ? .private : .public
+        let address = DatabaseAddress(
+            container: connection.container, environment: connection.environment, scope: scope)
+        let place = Place(address: address, user: nil, zone: .unspecified)
+        let (container, environment) = (connection.container.description, connection.environment)
+        let forget = FormFields.url(
+            ConnectActions.forgetPath, [("container", container), ("environment", environment.rawValue)])
+        return Table.Row([
+            "\(.link(container, place.link(Tab.query.rawValue))) \(.badge("iCloud"))", environment.inline,
+            "\(connection.credentials.description)\(connection.address.map { .faint(" at \($0)") } ?? "")",
+            Inline(
+                DatabaseScope.allCases.filter(connection.reach.contains).map(\.rawValue).joined(separator: ", ")),
+            connection.userRecordName.map { .code($0.string) } ?? .faint("–"),
+            Inline(connection.isReadOnly ? "read-only" : "writable"), .time(connection.made),
+            .buttons([
+                .button("Mirror", place.link(Tab.mirror.rawValue)),
+                .button("Forget…", forget, label: "Forget the connection to \(container), \(environment.rawValue)"),
+            ]),
+        ])
+    }
+
+    private static func form(_ fields: FormFields, origin: String) -> Form {
+        Form(
+            .grid, ConnectActions.path,
+            [
+                FormField(
+                    .code, "container", "Container", value: fields["container"],
+                    placeholder: "iCloud.com.example.App", limit: 155, isRequired: true),
+                FormField(
+                    .choice(
+                        Records.Environment.allCases.map {
+                            Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == fields["environment"])
+                        }), "environment", "Environment"),
+                FormField(
+                    .password, "apiToken", "API token", id: "api-token",
+                    hint:
+                        "Reaches the public database, and the private and shared databases of the user who signs in. The sign-in at Apple comes next. Give the token this redirect: \(.code(origin + ConnectActions.returnPath)), or let it post messages; if it is limited to sites, allow \(.code(origin)). Accounts with Advanced Data Protection, or without “Access iCloud Data on the Web”, get no token from Apple."
+                ),
+                FormField(
+                    .code, "keyID", "or key ID", id: "key-id", value: fields["keyID"],
+                    hint:
+                        "A server-to-server key needs no sign-in, and reaches the public database. Its public half is registered at Apple."
+                ),
+                FormField(
+                    .area(rows: 4), "pem", "Private key", placeholder: "-----BEGIN EC PRIVATE KEY-----",
+                    file: FormField.File(id: "pem-file", accepts: ".pem,.key,.txt")),
+                FormField(
+                    .tick(isOn: fields["writable"] != nil), "writable",
+                    "Production can be changed; the console asks before each change. Otherwise production is read-only."
+                ),
+                FormField(
+                    .code, "server", "Other server", value: fields.text("server"), placeholder: "http://127.0.0.1:8090",
+                    hint: "The address of a stand-in that speaks CloudKit’s protocol. Empty: iCloud."),
+            ], button: "Connect", buttonStyle: "go")
     }
 }
 

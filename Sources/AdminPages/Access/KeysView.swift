@@ -1,58 +1,17 @@
 internal import Accounts
 package import Console
 internal import HTTPServing
-package import HTTPTypes
+internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page Keys: the credentials of clients for one environment of a container, and the user sessions.
-package struct KeysView: Page {
-    package static let template = "keys"
-    package static let tab = Tab.keys
+package enum KeysView {
     /// The maximum number of rows per table.
     static let limit = 100
 
-    struct TokenRow: ViewModel {
-        let name: String
-        let id: String
-        let origins: [String]
-        let callback: String?
-        let made: ValueView
-        let lastUsed: ValueView?
-        /// The time of the revocation; `nil` for a valid credential.
-        let revoked: ValueView?
-        let revoke: String
-    }
-
-    struct KeyRow: ViewModel {
-        let name: String
-        let keyID: String
-        let user: String
-        let userHref: String?
-        let made: ValueView
-        let lastUsed: ValueView?
-        let revoked: ValueView?
-        let revoke: String
-    }
-
-    struct SessionRow: ViewModel {
-        let id: String
-        let user: String
-        let userHref: String?
-        /// The API token of the session.
-        let token: String?
-        let life: String
-        let made: ValueView
-        let lastUsed: ValueView?
-        let isLive: Bool
-        /// `signed out` or `expired`, with the time.
-        let end: String
-        let ended: ValueView
-        let revoke: String
-    }
-
     /// The input of a refused form, with the error.
-    struct Draft: Sendable {
+    package struct Draft: Sendable {
         enum Form: Sendable { case token, key }
 
         let form: Form
@@ -60,77 +19,190 @@ package struct KeysView: Page {
         let fields: FormFields
     }
 
-    package let title = Self.tab.title
-    package let status: HTTPResponse.Status
-    let container: String
-    let environment: String
-    let isRequired: Bool
-    let tokens: [TokenRow]
-    let keys: [KeyRow]
-    let sessions: [SessionRow]
-    /// Notes about rows that the tables omit; `nil` if the tables are complete.
-    let moreTokens: String?
-    let moreKeys: String?
-    let moreSessions: String?
-    let tokenForm: TokenForm
-    let keyForm: KeyForm
-    let signature: String
-    let milliseconds: String
+    package static func load(_ visit: Visit) throws -> ComponentPage { try load(visit, draft: nil) }
 
-    struct TokenForm: ViewModel {
-        let action: String
-        let isOpen: Bool
-        let complaint: PageError?
-        let name: String
-        let origins: String
-        let callback: String
+    static func load(_ visit: Visit, draft: Draft?) throws -> ComponentPage {
+        let address = visit.place.address
+        let rule =
+            visit.console.access.mode == .required
+            ? "Every request needs credentials."
+            : "This server is open: requests need no credentials. Credentials still work, and a wrong signature is "
+                + "refused, so you can test signing."
+        return ComponentPage(
+            .keys, status: draft == nil ? .ok : .badRequest,
+            PageHead(
+                Tab.keys.title,
+                [
+                    "The credentials of clients of \(strong: address.container.description) in \(address.environment.inline). \(rule)"
+                ], actions: [.button("Signatures", visit.place.link("keys/signature"))]),
+            [
+                tokens(visit, draft: draft.flatMap { $0.form == .token ? $0 : nil }, isDrafting: draft != nil),
+                keys(visit, draft: draft.flatMap { $0.form == .key ? $0 : nil }), sessions(visit),
+            ], foot: Foot(visit))
     }
 
-    struct KeyForm: ViewModel {
-        let action: String
-        let isOpen: Bool
-        let complaint: PageError?
-        let name: String
-        let pem: String
+    private static func tokens(_ visit: Visit, draft: Draft?, isDrafting: Bool) -> Section {
+        let (place, container) = (visit.place, visit.place.address.container)
+        let tokens = visit.accounts.apiTokens().filter { place.isOf($0.container, $0.environment) }
+        return Section(
+            "tokens", "API tokens",
+            [
+                Paragraph.faint(
+                    "For apps and web pages: `ckAPIToken` in the URL. Alone, it reads what everyone may read in the public database. With a signed-in user, it does what that user may do. It is not a change token."
+                ),
+                Table(
+                    "API tokens of \(container)", style: .credentials,
+                    [
+                        "name", .column("allowed origins", "wrapped"), .column("sign-in callback", "wrapped"),
+                        "created", "last used", .actions("revoke"),
+                    ],
+                    shown(tokens, \.isLive) { token in
+                        Table.Row(
+                            [
+                                "\(token.name) \(.faint(.code(token.id)))",
+                                token.allowedOrigins.isEmpty
+                                    ? .faint("trusted pages, and apps")
+                                    : token.allowedOrigins.reduce("") { "\($0)\(.code($1)) " },
+                                token.callback.map { .code($0) } ?? .faint("the opening window"),
+                                .time(token.made.wholeSecond), use(token.lastUsed),
+                                end(
+                                    "revoked", token.revoked,
+                                    or: .button(
+                                        "Revoke…", place.link("keys/revoke", [("token", token.id)]),
+                                        label: "Revoke the API token \(token.name)")),
+                            ], isEnded: !token.isLive)
+                    }, nothing: EmptyState("None yet."), more: more(tokens.count, "skylight token list")),
+                Fold(
+                    "New API token", isOpen: draft != nil || tokens.isEmpty && !isDrafting,
+                    refusal: draft?.complaint,
+                    [
+                        Form(
+                            .grid, place.link("keys/token"),
+                            [
+                                FormField(
+                                    .text, "name", "Name", id: "token-name", value: draft?.fields["name"],
+                                    placeholder: "Web app", limit: 100, isRequired: true),
+                                FormField(
+                                    .area(rows: 2), "origins", "Allowed origins", value: draft?.fields["origins"],
+                                    placeholder: "https://app.example.com",
+                                    hint: "One per line. `*` alone: any. Empty: those that the server trusts."),
+                                FormField(
+                                    .code, "callback", "Sign-in callback", value: draft?.fields["callback"],
+                                    placeholder: "https://app.example.com/signed-in",
+                                    hint:
+                                        "The address that gets `ckWebAuthToken` after sign-in. Empty: the opening window gets it with `postMessage`."
+                                ),
+                            ], button: "Create the token", buttonStyle: "go")
+                    ]),
+            ])
     }
 
-    package static func load(_ visit: Visit) throws -> KeysView { try load(visit, visit.console.access) }
+    private static func keys(_ visit: Visit, draft: Draft?) -> Section {
+        let (place, container) = (visit.place, visit.place.address.container)
+        let keys = visit.accounts.serverKeys().filter { place.isOf($0.container, $0.environment) }
+        return Section(
+            "serverkeys", "Server-to-server keys",
+            [
+                Paragraph.faint(
+                    "For servers and scripts, which sign every request with a private key. A key works with the public database and acts as a user of its own."
+                ),
+                Table(
+                    "Server-to-server keys of \(container)", style: .credentials,
+                    ["name", .column("key ID", "wrapped"), "acts as", "created", "last used", .actions("revoke")],
+                    shown(keys, \.isLive) { key in
+                        Table.Row(
+                            [
+                                Inline(key.name), .copyable(key.keyID), user(key.userRecordName, visit),
+                                .time(key.made.wholeSecond), use(key.lastUsed),
+                                end(
+                                    "revoked", key.revoked,
+                                    or: .button(
+                                        "Revoke…", place.link("keys/revoke", [("key", key.keyID)]),
+                                        label: "Revoke the key \(key.name)")),
+                            ], isEnded: !key.isLive)
+                    }, nothing: EmptyState("None yet."), more: more(keys.count, "skylight key list")),
+                Fold(
+                    "Register a key", isOpen: draft != nil, refusal: draft?.complaint,
+                    [
+                        Paragraph(
+                            "Two commands create a key pair. Keep the private key, and paste the public key here."),
+                        CodeBlock(
+                            "Commands that make a key",
+                            """
+                            openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
+                            openssl ec -in eckey.pem -pubout -out eckey.pub.pem
+                            """),
+                        Form(
+                            .grid, place.link("keys/key"),
+                            [
+                                FormField(
+                                    .text, "name", "Name", id: "key-name", value: draft?.fields["name"],
+                                    placeholder: "Nightly import", limit: 100, isRequired: true),
+                                FormField(
+                                    .area(rows: 5), "pem", "Public key",
+                                    value: draft?.fields["pem"].flatMap { isPublic($0) ? $0 : nil },
+                                    placeholder: "-----BEGIN PUBLIC KEY-----",
+                                    file: FormField.File(id: "pem-file", accepts: ".pem,.pub,.key,.txt")),
+                            ], button: "Register the key", buttonStyle: "go"),
+                    ]),
+            ])
+    }
 
-    static func load(_ visit: Visit, _ access: AccessControl, draft: Draft? = nil) throws -> KeysView {
-        let place = visit.place
-        let (container, environment) = (place.address.container, place.address.environment)
-        let accounts = visit.accounts
-        let tokens = accounts.apiTokens().filter { $0.container == container && $0.environment == environment }
-        let keys = accounts.serverKeys().filter { $0.container == container && $0.environment == environment }
-        let sessions = accounts.webAuthSessions().filter { $0.container == container && $0.environment == environment }
-        // Valid credentials come first, then the newest.
-        func sorted<Item>(_ items: [Item], _ isLive: (Item) -> Bool) -> [Item] {
-            items.filter(isLive) + items.filter { !isLive($0) }
-        }
-        let now = Timestamp.now()
-        let tokenNames = Dictionary(tokens.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
-        let token = draft.flatMap { $0.form == .token ? $0 : nil }
-        let key = draft.flatMap { $0.form == .key ? $0 : nil }
-        return KeysView(
-            status: draft == nil ? .ok : .badRequest, container: container.description,
-            environment: environment.rawValue, isRequired: access.mode == .required,
-            tokens: sorted(tokens, \.isLive).prefix(limit).map { TokenRow($0, visit) },
-            keys: sorted(keys, \.isLive).prefix(limit).map { KeyRow($0, visit) },
-            sessions: sorted(sessions) { $0.isLive(at: now) }.prefix(limit).map {
-                SessionRow($0, at: now, tokenNames, visit)
-            },
-            moreTokens: more(tokens.count, "skylight token list"), moreKeys: more(keys.count, "skylight key list"),
-            moreSessions: more(sessions.count, "skylight token list --web-auth"),
-            tokenForm: TokenForm(
-                action: place.link("keys/token"), isOpen: token != nil || tokens.isEmpty && draft == nil,
-                complaint: token?.complaint,
-                name: token?.fields["name"] ?? "", origins: token?.fields["origins"] ?? "",
-                callback: token?.fields["callback"] ?? ""),
-            keyForm: KeyForm(
-                action: place.link("keys/key"), isOpen: key != nil, complaint: key?.complaint,
-                name: key?.fields["name"] ?? "",
-                pem: key?.fields["pem"].flatMap { isPublic($0) ? $0 : nil } ?? ""),
-            signature: place.link("keys/signature"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    private static func sessions(_ visit: Visit) -> Section {
+        let (place, now) = (visit.place, Timestamp.now())
+        let sessions = visit.accounts.webAuthSessions().filter { place.isOf($0.container, $0.environment) }
+        let tokenNames = Dictionary(
+            visit.accounts.apiTokens().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
+        return Section(
+            "sessions", "Sign-ins",
+            [
+                Paragraph.faint(
+                    "Users who signed in to an app. Every response has a newer web auth token; all of them belong to one sign-in."
+                ),
+                Table(
+                    "Sign-ins to \(place.address.container)", style: .credentials,
+                    ["user", "with API token", "token lifetime", "signed in", "last used", .actions("sign out")],
+                    shown(sessions) {
+                        $0.isLive(at: now)
+                    } row: { session in
+                        Table.Row(
+                            [
+                                "\(user(session.user, visit)) \(.faint(.code(session.id)))",
+                                session.apiTokenID.map { Inline(tokenNames[$0] ?? $0) } ?? .faint("none"),
+                                session.keepsSignedIn ? "two weeks" : "30 minutes", .time(session.made.wholeSecond),
+                                use(session.lastUsed),
+                                end(
+                                    session.revoked == nil ? "expired" : "signed out",
+                                    session.isLive(at: now) ? nil : session.revoked ?? session.expires,
+                                    or: .button(
+                                        "Sign out…", place.link("keys/revoke", [("session", session.id)]),
+                                        label: "Sign \(visit.people.name(of: session.user)) out")),
+                            ], isEnded: !session.isLive(at: now))
+                    },
+                    nothing: EmptyState(
+                        "Nobody has signed in yet. A request that needs a user and has none gets status 421 and a link to sign in."
+                    ), more: more(sessions.count, "skylight token list --web-auth")),
+            ])
+    }
+
+    /// The rows of valid credentials, then of the others; each the newest first.
+    private static func shown<Item>(_ items: [Item], _ isLive: (Item) -> Bool, row: (Item) -> Table.Row)
+        -> [Table.Row]
+    {
+        (items.filter(isLive) + items.filter { !isLive($0) }).prefix(limit).map(row)
+    }
+
+    private static func use(_ last: Timestamp?) -> Inline { last.map { .time($0.wholeSecond) } ?? .faint("never") }
+
+    /// How and when a credential ended, or the button that ends it.
+    private static func end(_ how: String, _ when: Timestamp?, or button: Frame.Link) -> Inline {
+        when.map { .faint("\(how) \(.time($0.wholeSecond))") } ?? .buttons([button])
+    }
+
+    private static func user(_ recordName: Name, _ visit: Visit) -> Inline {
+        let name = visit.people.name(of: recordName)
+        guard let user = visit.people.user(recordName) else { return Inline(name) }
+        return .link(name, visit.place.link("users/user", [("name", user.handle)]))
     }
 
     private static func more(_ count: Int, _ command: String) -> String? {
@@ -145,45 +217,9 @@ package struct KeysView: Page {
     }
 }
 
-extension KeysView.TokenRow {
-    fileprivate init(_ token: APIToken, _ visit: Visit) {
-        name = token.name
-        id = token.id
-        origins = token.allowedOrigins
-        callback = token.callback
-        made = ValueView(.time(token.made.wholeSecond))
-        lastUsed = token.lastUsed.map { ValueView(.time($0.wholeSecond)) }
-        revoked = token.revoked.map { ValueView(.time($0.wholeSecond)) }
-        revoke = visit.place.link("keys/revoke", [("token", token.id)])
-    }
-}
-
-extension KeysView.KeyRow {
-    fileprivate init(_ key: ServerKey, _ visit: Visit) {
-        name = key.name
-        keyID = key.keyID
-        user = visit.people.name(of: key.userRecordName)
-        userHref = visit.people.user(key.userRecordName).map { visit.place.link("users/user", [("name", $0.handle)]) }
-        made = ValueView(.time(key.made.wholeSecond))
-        lastUsed = key.lastUsed.map { ValueView(.time($0.wholeSecond)) }
-        revoked = key.revoked.map { ValueView(.time($0.wholeSecond)) }
-        revoke = visit.place.link("keys/revoke", [("key", key.keyID)])
-    }
-}
-
-extension KeysView.SessionRow {
-    fileprivate init(_ session: WebAuthSession, at now: Timestamp, _ tokenNames: [String: String], _ visit: Visit) {
-        id = session.id
-        user = visit.people.name(of: session.user)
-        userHref = visit.people.user(session.user).map { visit.place.link("users/user", [("name", $0.handle)]) }
-        token = session.apiTokenID.map { tokenNames[$0] ?? $0 }
-        life = session.keepsSignedIn ? "two weeks" : "30 minutes"
-        made = ValueView(.time(session.made.wholeSecond))
-        lastUsed = session.lastUsed.map { ValueView(.time($0.wholeSecond)) }
-        isLive = session.isLive(at: now)
-        end = session.revoked == nil ? "expired" : "signed out"
-        ended = ValueView(.time((session.revoked ?? session.expires).wholeSecond))
-        revoke = visit.place.link("keys/revoke", [("session", session.id)])
+extension Place {
+    fileprivate func isOf(_ container: ContainerID, _ environment: Records.Environment) -> Bool {
+        container == address.container && environment == address.environment
     }
 }
 
@@ -197,7 +233,6 @@ extension Timestamp {
 /// The actions of the page Keys.
 package enum KeyActions {
     package static func makeToken(_ visit: Visit) async throws -> Answer {
-        let access = visit.console.access
         let address = visit.place.address
         do {
             let origins = (visit.fields["origins"] ?? "").formLines.flatMap {
@@ -207,17 +242,16 @@ package enum KeyActions {
                 named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container,
                 environment: address.environment,
                 allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmingSpaces)
-            return .page(TokenMadeView(token, secret, visit))
+            return .page(made(token, secret, visit))
         } catch let error as RecordError where error.code == .badRequest {
             return .page(
                 try KeysView.load(
-                    visit, access,
+                    visit,
                     draft: KeysView.Draft(form: .token, complaint: PageError(error), fields: visit.fields)))
         }
     }
 
     package static func registerKey(_ visit: Visit) async throws -> Answer {
-        let access = visit.console.access
         let address = visit.place.address
         do {
             // A chosen file takes precedence over the text.
@@ -228,11 +262,11 @@ package enum KeyActions {
             let key = try await visit.accounts.registerServerKey(
                 pem: pem, named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container,
                 environment: address.environment)
-            return .page(KeyMadeView(key, visit))
+            return .page(made(key, visit))
         } catch let error as RecordError where error.code == .badRequest {
             return .page(
                 try KeysView.load(
-                    visit, access, draft: KeysView.Draft(form: .key, complaint: PageError(error), fields: visit.fields))
+                    visit, draft: KeysView.Draft(form: .key, complaint: PageError(error), fields: visit.fields))
             )
         }
     }
@@ -247,28 +281,28 @@ package enum KeyActions {
 
         /// - Throws: `RecordError` NOT_FOUND if the environment has no such credential.
         init(_ visit: Visit) throws {
-            let (fields, accounts, address) = (visit.fields, visit.accounts, visit.place.address)
-            func isHere(_ container: ContainerID, _ environment: Records.Environment) -> Bool {
-                container == address.container && environment == address.environment
-            }
+            let (fields, accounts, place) = (visit.fields, visit.accounts, visit.place)
             if let id = fields.text("token"),
-                let token = accounts.apiTokens().first(where: { $0.id == id && isHere($0.container, $0.environment) })
+                let token = accounts.apiTokens().first(where: {
+                    $0.id == id && place.isOf($0.container, $0.environment)
+                })
             {
                 self = .token(token)
             } else if let id = fields.text("key"), let key = accounts.serverKey(id),
-                isHere(key.container, key.environment)
+                place.isOf(key.container, key.environment)
             {
                 self = .key(key)
             } else if let id = fields.text("session"),
                 let session = accounts.webAuthSessions().first(where: {
-                    $0.id == id && isHere($0.container, $0.environment)
+                    $0.id == id && place.isOf($0.container, $0.environment)
                 })
             {
                 self = .session(session)
             } else {
                 throw RecordError(
                     .notFound,
-                    "There is no such token, key or session in \(address.container), \(address.environment.rawValue)")
+                    "There is no such token, key or session in \(place.address.container), \(place.address.environment.rawValue)"
+                )
             }
         }
     }
@@ -323,59 +357,77 @@ package enum KeyActions {
 
 // MARK: - New tokens and keys
 
-/// A newly created API token. This page is the only one that shows it.
-struct TokenMadeView: Page {
-    static let template = "token_made"
-    static let tab = Tab.keys
-
-    let title = "A new API token"
-    let name: String
-    let id: String
-    let container: String
-    let environment: String
-    let secret: String
-    /// The paths of two example requests with the token: a read, and a request that starts a sign-in.
-    let lookup: String
-    let caller: String
-    let back: String
-
-    init(_ token: APIToken, _ secret: String, _ visit: Visit) {
-        name = token.name
-        id = token.id
-        container = token.container.description
-        environment = token.environment.rawValue
-        self.secret = secret
-        let base = "/database/1/\(token.container)/\(token.environment.rawValue)/public"
-        lookup = "\(base)/records/lookup?ckAPIToken=\(secret)"
-        caller = "\(base)/users/caller?ckAPIToken=\(secret)"
-        back = visit.place.link("keys")
-    }
+/// The page of a new API token, the only one that shows it.
+private func made(_ token: APIToken, _ secret: String, _ visit: Visit) -> ComponentPage {
+    let back = visit.place.link("keys")
+    let base = "/database/1/\(token.container)/\(token.environment.rawValue)/public"
+    return ComponentPage(
+        .keys,
+        PageHead(
+            "The API token ‘\(token.name)’ is created", crumb: .link("Keys", back),
+            [
+                "For \(token.container.description) in \(token.environment.inline). Its ID here is \(.code(token.id))."
+            ]),
+        [
+            Note(
+                good: "Copy it now: it is shown only once.", "The server keeps only its hash.",
+                [CodeBlock("The API token", Inline(secret))]),
+            Section(
+                "read", "Read with it",
+                [
+                    Paragraph(
+                        "The response has the record with that name in the public database, or NOT_FOUND. Both mean that the token works."
+                    ),
+                    CodeBlock(
+                        "A request with the token",
+                        "curl '\(.origin)\(base)/records/lookup?ckAPIToken=\(secret)' -d '{\"records\":[{\"recordName\":\"a-record\"}]}'"
+                    ),
+                ]),
+            Section(
+                "sign-in", "Sign in a user",
+                [
+                    Paragraph(
+                        "A request that needs a user gets status 421 and a `redirectURL`. Open it, choose a user, and send the returned token as `ckWebAuthToken`, percent-encoded."
+                    ),
+                    CodeBlock(
+                        "A request that asks who signed in",
+                        "curl '\(.origin)\(base)/users/caller?ckAPIToken=\(secret)'"),
+                ]),
+            Paragraph.actions([.go("I have copied it", back)]),
+        ])
 }
 
-/// A newly registered server-to-server key, with an example of a signed request.
-struct KeyMadeView: Page {
-    static let template = "key_made"
-    static let tab = Tab.keys
-
-    let title = "A new server key"
-    let name: String
-    let keyID: String
-    let userRecordName: String
-    let container: String
-    let environment: String
-    /// The path and query of the example request.
-    let target: String
-    let signature: String
-    let back: String
-
-    init(_ key: ServerKey, _ visit: Visit) {
-        name = key.name
-        keyID = key.keyID
-        userRecordName = key.userRecordName.string
-        container = key.container.description
-        environment = key.environment.rawValue
-        target = "/database/1/\(key.container)/\(key.environment.rawValue)/public/zones/list"
-        signature = visit.place.link("keys/signature")
-        back = visit.place.link("keys")
-    }
+/// The page of a new server-to-server key, with an example of a signed request.
+private func made(_ key: ServerKey, _ visit: Visit) -> ComponentPage {
+    let back = visit.place.link("keys")
+    return ComponentPage(
+        .keys,
+        PageHead(
+            "The key ‘\(key.name)’ is registered", crumb: .link("Keys", back),
+            [
+                "For \(key.container.description) in \(key.environment.inline). Requests signed with it act as the user \(.code(key.userRecordName.string))."
+            ]),
+        [
+            Section("key-id", "Key ID", [CodeBlock("The key ID", Inline(key.keyID))]),
+            Section(
+                "sign", "Sign a request with openssl",
+                [
+                    Paragraph("Sign the date, the hash of the body and the path with its query, joined by colons."),
+                    CodeBlock(
+                        "Commands that sign a request",
+                        #"""
+                        target='/database/1/\#(key.container.description)/\#(key.environment.rawValue)/public/zones/list'
+                        date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+                        hash=$(printf '' | openssl dgst -sha256 -binary | base64)
+                        signature=$(printf '%s:%s:%s' "$date" "$hash" "$target" | openssl dgst -sha256 -sign eckey.pem | base64 | tr -d '\n')
+                        curl "\#(.origin)$target" \
+                          -H 'X-Apple-CloudKit-Request-KeyID: \#(key.keyID)' \
+                          -H "X-Apple-CloudKit-Request-ISO8601Date: $date" \
+                          -H "X-Apple-CloudKit-Request-SignatureV1: $signature"
+                        """#),
+                ]),
+            Paragraph.actions([
+                .go("Back to all keys", back), .button("Signatures", visit.place.link("keys/signature")),
+            ]),
+        ])
 }

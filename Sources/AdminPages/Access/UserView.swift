@@ -5,76 +5,10 @@ internal import Records
 internal import RequestLog
 
 /// The page of one user: the zones of the private databases, the requests and the clients.
-package struct UserView: Page {
-    package static let template = "user"
-    package static let tab = Tab.users
+package enum UserView {
     /// The parameters that request a search for the first save in a zone: the zone name and the environment.
     static let zoneField = "first"
     static let environmentField = "in"
-
-    struct ZoneRow: ViewModel {
-        let name: String
-        let href: String
-        let records: String
-        let types: [TypeCount]
-        let deletions: String
-        let first: ValueView
-        /// True if the first save may be older, because a record that was saved again no longer shows its earlier
-        /// change.
-        let mayBeEarlier: Bool
-        /// The link that searches all records.
-        let lookFirst: String?
-        let last: ValueView
-    }
-
-    struct TypeCount: ViewModel {
-        let name: String
-        let count: String
-        let href: String
-    }
-
-    struct Part: ViewModel {
-        let environment: String
-        let isEmpty: Bool
-        let nothing: String
-        let cell: UserDataCell
-        let zones: [ZoneRow]
-        let more: String?
-    }
-
-    struct ClientRow: ViewModel {
-        let name: String
-        let href: String
-        let requests: String
-        let last: ValueView
-    }
-
-    package let title: String
-    let handle: String
-    let emailAddress: String?
-    let userRecordName: String
-    /// A description of how the user was created; `nil` for a user of this server.
-    let maker: String?
-    /// True if the time or the way of the creation is known.
-    let wasMade: Bool
-    let made: ValueView?
-    let lastSeen: ValueView?
-    let isActor: Bool
-    let actAs: String
-    /// The link that removes the user; `nil` if the user can't be removed.
-    let remove: String?
-    let container: String
-    let parts: [Part]
-    let clients: [ClientRow]
-    let requests: String
-    let isLogOn: Bool
-    let back: String
-    /// The link to the user's key-value store; `nil` if the container has none.
-    let keyValues: String?
-    let milliseconds: String
-}
-
-extension UserView {
     /// The maximum number of zones to examine.
     private static let zoneLimit = 100
     /// The maximum number of changes to read at each end of the feeds, in total, for the dates.
@@ -82,7 +16,7 @@ extension UserView {
     /// The maximum number of clients on the page.
     private static let clientLimit = 20
 
-    package static func load(_ visit: Visit) async throws -> UserView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let name = visit.fields["name"] ?? ""
         // A container in iCloud has one user here, who need not be one of this server.
         let actor = visit.people.actor
@@ -91,40 +25,126 @@ extension UserView {
             throw RecordError(.notFound, "There is no user '\(name)'; create the user on the page Users")
         }
         let existing = try await UserData.environments(visit)
-        var parts: [Part] = []
+        var parts: [any Component] = [facts(user, visit)]
         for environment in UserData.shown(existing, visit) {
             let data = try await UserData(
                 of: user, in: environment, zones: zoneLimit, changes: changes, existing: existing, visit: visit)
-            parts.append(try await Part(data, user, visit))
+            parts.append(try await section(data, user, visit))
         }
-        let histories = visit.log.clients.histories(in: visit.place.address.container).filter {
-            $0.user == user.userRecordName
-        }
+        return ComponentPage(
+            .users,
+            PageHead(
+                user.displayName, crumb: .link("Users", visit.place.link("users")),
+                ["The user's data in \(visit.place.address.container.description)."],
+                badge: user == actor ? "acting now" : nil, actions: actions(user, visit)),
+            parts + [clients(user, visit)], foot: Foot(visit))
+    }
+
+    private static func actions(_ user: User, _ visit: Visit) -> [Frame.Link] {
         let theirs = visit.place.with {
             $0.user = user.handle == User.developerHandle ? nil : user.handle
             $0.zone = .unspecified
         }
-        let maker = visit.connection == nil ? Self.words(user.maker, visit) : "by Apple"
-        return UserView(
-            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress,
-            userRecordName: user.userRecordName.string,
-            maker: maker, wasMade: maker != nil || user.made != nil, made: user.made.map { ValueView(.time($0)) },
-            lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) },
-            isActor: user == visit.people.actor,
-            actAs: theirs.link("query"),
-            remove: visit.connection != nil || Self.hasToStay(user, visit)
-                ? nil : visit.place.link("users/remove", [("name", user.handle)]),
-            container: visit.place.address.container.description, parts: parts,
-            clients: histories.prefix(clientLimit).map { history in
-                ClientRow(
-                    name: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor,
-                    requests: Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request"),
-                    last: ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0))))
-            }, requests: visit.place.link("requests", [("by", user.handle)]), isLogOn: visit.log.isOn,
-            back: visit.place.link("users"),
-            keyValues: visit.connection == nil
-                ? theirs.with { $0.address.scope = .private }.link(Tab.keyvalues.rawValue) : nil,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        var links: [Frame.Link] = []
+        if user != visit.people.actor { links.append(.button("Act as \(user.displayName)", theirs.link("query"))) }
+        links.append(.button("Requests", visit.place.link("requests", [("by", user.handle)])))
+        guard visit.connection == nil else { return links }
+        let keyValues = theirs.with { $0.address.scope = .private }.link(Tab.keyvalues.rawValue)
+        links.append(.button("Key-value store", keyValues))
+        if !hasToStay(user, visit) {
+            links.append(.delete(visit.place.link("users/remove", [("name", user.handle)])))
+        }
+        return links
+    }
+
+    private static func facts(_ user: User, _ visit: Visit) -> Facts {
+        let maker = visit.connection == nil ? words(user.maker, visit) : "by Apple"
+        var facts = [Facts.Fact("handle", Inline(user.handle))]
+        if let address = user.emailAddress { facts.append(Facts.Fact("e-mail", Inline(address))) }
+        facts.append(Facts.Fact("user record name", .copyable(user.userRecordName.string)))
+        if maker != nil || user.made != nil {
+            facts.append(
+                Facts.Fact("created", (user.made.map { "\(.time($0)) " } ?? "") + .faint(Inline(maker ?? ""))))
+        }
+        if let seen = visit.accounts.lastSeen(user.userRecordName) {
+            facts.append(Facts.Fact("last seen", .time(seen)))
+        }
+        return Facts(facts)
+    }
+
+    /// The user's private database in an environment.
+    private static func section(_ data: UserData, _ user: User, _ visit: Visit) async throws -> Section {
+        let environment = data.place.address.environment.rawValue
+        let left = data.summaries?.left ?? 0
+        var rows: [Table.Row] = []
+        for zone in data.summaries?.zones ?? [] { rows.append(try await row(zone, data.place, user, visit)) }
+        return Section(
+            "data-\(environment)", "Private database, \(environment)",
+            (data.isEmpty ? [.faint(Inline(data.nothing))] : data.lines).map { Paragraph($0) } + [
+                Table(
+                    "Zones in \(environment)",
+                    [
+                        .column("zone", "name"), .number("records"), .column("by type", "wide"),
+                        .number("deletions"), "first save", "last save",
+                    ], rows, more: left > 0 ? "\(Digits.count(left, "more zone")). The page Zones lists all." : nil)
+            ])
+    }
+
+    private static func row(_ zone: ZoneSummary, _ place: Place, _ user: User, _ visit: Visit) async throws
+        -> Table.Row
+    {
+        let there = place.inZone(zone.zoneID)
+        let name = zone.zoneID.zoneName.string
+        let types = UserData.sorted(zone.counts.records).map { type -> Inline in
+            let query = there.link("query", [("type", type.name.string)])
+            return "\(.link(type.name.string, query)) \(Digits.grouped(type.count))"
+        }
+        let environment = place.address.environment.rawValue
+        let isAsked =
+            visit.fields[environmentField] == environment
+            && visit.fields.text(zoneField).map { Name($0) } == zone.zoneID.zoneName
+        var first = zone.firstSave
+        if isAsked {
+            first = try await visit.measure {
+                let database = try await visit.engine.database(
+                    place.address, as: Caller(userRecordName: user.userRecordName))
+                return try await database.require(.summarizeZones).earliestCreation(in: zone.zoneID)
+            }
+        }
+        var save = Inline(first.map { ValueView(.time($0)) } ?? .missing)
+        // A record that was saved again no longer shows its earlier change.
+        if !zone.isFirstCertain, !isAsked, zone.counts.total > 0 {
+            let search = visit.place.link(
+                "users/user", [("name", user.handle), (zoneField, name), (environmentField, environment)])
+            save =
+                "\(save)\(first == nil ? "" : .faint(" or earlier")) \(.link("read every record", search))"
+        }
+        return Table.Row([
+            .link(name, there.link("zone")), Inline(Digits.grouped(zone.counts.total)), .list(types),
+            Inline(Digits.grouped(zone.counts.deletions)), save,
+            Inline(zone.lastSave.map { ValueView(.time($0)) } ?? .missing),
+        ])
+    }
+
+    private static func clients(_ user: User, _ visit: Visit) -> Section {
+        let histories = visit.log.clients.histories(in: visit.place.address.container).filter {
+            $0.user == user.userRecordName
+        }
+        let items = histories.prefix(clientLimit).map { history -> Inline in
+            let requests = Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request")
+            let last = history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0)
+            let page = visit.place.link("clients") + "#" + history.anchor
+            return "\(.link(history.identity.label, page)) \(.faint("\(requests), last at")) \(.time(last))"
+        }
+        return Section(
+            "clients", "Clients",
+            [
+                items.isEmpty
+                    ? Paragraph.faint(
+                        visit.log.isOn
+                            ? "The log, which starts with the server, has no requests of this user."
+                            : "The request log is off.") : Listing(Array(items))
+            ])
     }
 }
 
@@ -147,62 +167,6 @@ extension UserView {
             "by a sign-in with the API token "
                 + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
         }
-    }
-}
-
-extension UserView.Part {
-    fileprivate init(_ data: UserData, _ user: User, _ visit: Visit) async throws {
-        let left = data.summaries?.left ?? 0
-        environment = data.place.address.environment.rawValue
-        cell = UserDataCell(data)
-        isEmpty = data.records == 0 && left == 0 && cell.answer == nil
-        nothing = data.isThere ? cell.nothing ?? "" : "no data yet"
-        var rows: [UserView.ZoneRow] = []
-        for zone in data.summaries?.zones ?? [] {
-            rows.append(try await UserView.ZoneRow(zone, data.place, user, visit))
-        }
-        zones = rows
-        more = left > 0 ? "\(Digits.count(left, "more zone")). The page Zones lists all." : nil
-    }
-}
-
-extension UserView.ZoneRow {
-    fileprivate init(_ zone: ZoneSummary, _ place: Place, _ user: User, _ visit: Visit) async throws {
-        let there = place.inZone(zone.zoneID)
-        name = zone.zoneID.zoneName.string
-        href = there.link("zone")
-        records = Digits.grouped(zone.counts.total)
-        types = UserData.sorted(zone.counts.records).map { type in
-            UserView.TypeCount(
-                name: type.name.string, count: Digits.grouped(type.count),
-                href: there.link("query", [("type", type.name.string)]))
-        }
-        deletions = Digits.grouped(zone.counts.deletions)
-        last = zone.lastSave.map { ValueView(.time($0)) } ?? .missing
-        let environment = place.address.environment.rawValue
-        let isAsked =
-            visit.fields[UserView.environmentField] == environment
-            && visit.fields.text(UserView.zoneField).map { Name($0) } == zone.zoneID.zoneName
-        var first = zone.firstSave
-        if isAsked {
-            first = try await visit.measure {
-                let database = try await visit.engine.database(
-                    place.address, as: Caller(userRecordName: user.userRecordName))
-                return try await database.require(.summarizeZones).earliestCreation(in: zone.zoneID)
-            }
-        }
-        self.first = first.map { ValueView(.time($0)) } ?? .missing
-        let isOpen = !zone.isFirstCertain && !isAsked && zone.counts.total > 0
-        mayBeEarlier = isOpen && first != nil
-        lookFirst =
-            isOpen
-            ? visit.place.link(
-                "users/user",
-                [
-                    ("name", user.handle), (UserView.zoneField, zone.zoneID.zoneName.string),
-                    (UserView.environmentField, environment),
-                ])
-            : nil
     }
 }
 

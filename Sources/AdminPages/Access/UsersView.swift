@@ -5,59 +5,15 @@ internal import RecordStore
 internal import Records
 
 /// The page Users: all users with a summary of their data, the choice of the acting user, and the form for a new user.
-package struct UsersView: Page {
-    package static let template = "users"
-    package static let tab = Tab.users
-
-    struct Row: ViewModel {
-        let name: String
-        let handle: String
-        let emailAddress: String?
-        /// The name of the server key that owns this user.
-        let serverKey: String?
-        let userRecordName: String
-        let isActor: Bool
-        /// The page of the user.
-        let href: String
-        /// The summaries of the private databases, by environment.
-        let data: [UserDataCell]
-        let sharedZones: String
-        /// The page that the user is chosen for, or else this one, acting as that user.
-        let actAs: String
-        let sharedHref: String
-    }
-
-    package let title = Self.tab.title
-    let rows: [Row]
-    let environments: [String]
-    /// True if requests name their user in a header.
-    let isOpen: Bool
-    let action: String
-    /// The search form, and the result.
-    let find: Frame.Find
-    let found: String
-    /// The title of the page that a user is chosen for, from the bar.
-    let chosenFor: String?
-    /// A message if no user was found.
-    let nothing: String?
-    let nameLimit: String
-    let emailAddressLimit: String
-    let container: String
-    /// `Users 51 to 100 of 120`; `nil` if the page shows all.
-    let shown: String?
-    let previous: String?
-    let next: String?
-    let milliseconds: String
-
+package enum UsersView {
     /// The number of users per page.
     private static let limit = 20
     /// The number of zones to examine per user.
-    fileprivate static let zoneLimit = 10
+    private static let zoneLimit = 10
     /// The number of changes to read at each end of the feeds, for the dates.
-    fileprivate static let changes = 200
+    private static let changes = 200
 
-    package static func load(_ visit: Visit) async throws -> UsersView {
-        let access = visit.console.access
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
         // A container in iCloud has one user here: the one who signed in.
         let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
@@ -66,9 +22,9 @@ package struct UsersView: Page {
         let page = visit.fields.number("page", in: 1...last) ?? 1
         let existing = try await UserData.environments(visit)
         let same = SamePage(asked: visit)
-        var rows: [Row] = []
+        var rows: [Table.Row] = []
         for user in users.dropFirst((page - 1) * limit).prefix(limit) {
-            rows.append(try await Row(user, chosenFor: same, existing: existing, visit: visit))
+            rows.append(try await row(user, chosenFor: same, existing: existing, visit: visit))
         }
         func link(_ number: Int) -> String? {
             guard number >= 1, number <= last else { return nil }
@@ -78,19 +34,89 @@ package struct UsersView: Page {
                     + [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty })
         }
         let start = (page - 1) * limit
-        return UsersView(
-            rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open,
-            action: visit.place.link("users/add"),
-            find: Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found,
-            chosenFor: same?.title,
-            nothing: rows.isEmpty
-                ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil,
-            nameLimit: String(Accounts.nameLimit),
-            emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
-            shown: last == 1
-                ? nil
-                : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
-            previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let rule: Inline =
+            visit.console.access.mode == .open
+            ? "choose a user with the header `X-Skylight-User`, or with the token of a sign-in"
+            : "act as the signed-in user"
+        return ComponentPage(
+            .users,
+            PageHead(
+                Tab.users.title,
+                [
+                    "Every user has a private database in each container, one in development and one in production. The counts are for \(visit.place.address.container.description). Act as a user to see that user's data. Requests to the web services \(rule)."
+                ] + (same.map { ["‘Act as’ leads back to \($0.title)."] } ?? []),
+                forms: [
+                    Form(
+                        .line, visit.place.link("users/add"),
+                        [
+                            FormField(
+                                .name, "name", "New user", placeholder: "Grace Hopper", limit: Accounts.nameLimit,
+                                isRequired: true),
+                            FormField(
+                                .email, "email", "E-mail, if any", placeholder: "grace@example.com",
+                                limit: Accounts.emailAddressLimit, isLabelled: false),
+                        ], button: "Add"),
+                    .search(Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found),
+                ]),
+            [
+                Table(
+                    "Users of the server", style: .cards,
+                    ["user"] + UserData.shown(existing, visit).map { .column($0.rawValue, "userdata") } + [
+                        .number("shared zones"), .actions("act"),
+                    ], rows,
+                    nothing: EmptyState(
+                        "No user found",
+                        "No user’s name, handle, e-mail address or user record name contains ‘\(found)’."))
+            ],
+            foot: Foot(
+                visit,
+                shown: last == 1
+                    ? nil
+                    : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
+                previous: link(page - 1).map { .previousPage($0) },
+                next: link(page + 1).map { .nextPage($0) }))
+    }
+
+    private static func row(
+        _ user: User, chosenFor page: SamePage?, existing: Set<Records.Environment>, visit: Visit
+    ) async throws -> Table.Row {
+        @Sendable func place(_ scope: DatabaseScope) -> Place {
+            visit.place.with {
+                $0.user = user.handle == User.developerHandle ? nil : user.handle
+                $0.zone = .unspecified
+                $0.address.scope = scope
+            }
+        }
+        let name = user.displayName
+        let key = visit.accounts.serverKeys().first { $0.userRecordName == user.userRecordName }
+        let remarks = [user.emailAddress, key.map { "the server key ‘\($0.name)’" }].compactMap { $0 }
+        var cells: [Inline] = [
+            "\(.link(name, visit.place.link("users/user", [("name", user.handle)]))) \(.faint(Inline(user.handle)))"
+                + .lines(remarks.map { .faint(Inline($0)) } + [.copyable(user.userRecordName.string)])
+        ]
+        for environment in UserData.shown(existing, visit) {
+            let data = try await UserData(
+                of: user, in: environment, zones: zoneLimit, changes: changes, existing: existing, visit: visit)
+            cells.append(.lines(data.lines))
+        }
+        let environment = visit.place.address.environment
+        let shared = try await visit.measure {
+            let address = place(.shared).address
+            guard existing.contains(environment), UserData.reaches(address, visit),
+                try await UserData.isKnown(user, in: environment, visit)
+            else { return 0 }
+            let database = try await visit.engine.database(address, as: Caller(userRecordName: user.userRecordName))
+            return try await database.zones().count { !$0.zoneID.isDefault }
+        }
+        let own = place(visit.place.address.scope)
+        let zones = Digits.grouped(shared)
+        return Table.Row(
+            cells + [
+                .link(zones, place(.shared).link("zones"), label: "\(zones) zones shared with \(name)"),
+                user == visit.people.actor
+                    ? .badge("acting now")
+                    : .buttons([.button("Act as", page?.link(at: own) ?? own.link("users"), label: "Act as \(name)")]),
+            ])
     }
 
     /// A case-insensitive search in the names and identifiers of users.
@@ -112,48 +138,6 @@ package struct UsersView: Page {
         }
         _ = try await UserCreation.make(name, emailAddress: visit.fields["email"]?.trimmingSpaces, in: visit.accounts)
         return visit.place.link("users", [Notice.userAdded.parameter])
-    }
-}
-
-extension UsersView.Row {
-    fileprivate init(_ user: User, chosenFor page: SamePage?, existing: Set<Records.Environment>, visit: Visit)
-        async throws
-    {
-        @Sendable func place(_ scope: DatabaseScope) -> Place {
-            visit.place.with {
-                $0.user = user.handle == User.developerHandle ? nil : user.handle
-                $0.zone = .unspecified
-                $0.address.scope = scope
-            }
-        }
-        name = user.displayName
-        handle = user.handle
-        emailAddress = user.emailAddress
-        serverKey = visit.accounts.serverKeys().first { $0.userRecordName == user.userRecordName }?.name
-        userRecordName = user.userRecordName.string
-        isActor = user == visit.people.actor
-        href = visit.place.link("users/user", [("name", user.handle)])
-        var data: [UserDataCell] = []
-        for environment in UserData.shown(existing, visit) {
-            let found = try await UserData(
-                of: user, in: environment, zones: UsersView.zoneLimit, changes: UsersView.changes, existing: existing,
-                visit: visit)
-            data.append(UserDataCell(found))
-        }
-        self.data = data
-        let environment = visit.place.address.environment
-        let shared = try await visit.measure {
-            let address = place(.shared).address
-            guard existing.contains(environment), UserData.reaches(address, visit),
-                try await UserData.isKnown(user, in: environment, visit)
-            else { return 0 }
-            let database = try await visit.engine.database(address, as: Caller(userRecordName: user.userRecordName))
-            return try await database.zones().count { !$0.zoneID.isDefault }
-        }
-        sharedZones = Digits.grouped(shared)
-        let own = place(visit.place.address.scope)
-        actAs = page?.link(at: own) ?? own.link("users")
-        sharedHref = place(.shared).link("zones")
     }
 }
 
@@ -259,59 +243,53 @@ struct UserData: Sendable {
     var lastSave: Timestamp? { summaries?.zones.compactMap(\.lastSave).max() }
 }
 
-/// A summary of a user's data for a table cell.
-struct UserDataCell: ViewModel {
-    /// The number of types that the summary names.
+extension UserData {
+    /// The number of types that a summary names.
     private static let typeLimit = 3
 
-    let environment: String
-    let href: String
-    /// `1,940 records`; `nil` if there are none.
-    let records: String?
-    let zones: String?
-    /// `Message 1,900, Room 30, 10 of 2 more types`
-    let types: String?
-    let first: ValueView?
-    let isFirstCertain: Bool
-    let last: ValueView?
-    /// The text in place of a summary without records.
-    let nothing: String?
-    /// `yes, in Notes and Chats, with Core Data objects`; `nil` if the other texts say it.
-    let answer: String?
-    /// The objects of Core Data.
-    let objects: String?
+    /// True if there is nothing to say but ``nothing``.
+    var isEmpty: Bool { records == 0 && (summaries?.left ?? 0) == 0 && answer?.words == nil }
 
-    init(_ data: UserData) {
-        environment = data.place.address.environment.rawValue
-        href = data.place.link("zones")
-        let total = data.records
-        let zones = data.zoneCount
-        records = total == 0 ? nil : Digits.count(total, "record")
-        let left = data.summaries?.left ?? 0
-        let looked = data.summaries?.zones.count ?? 0
-        self.zones =
-            zones == 0 ? nil : Digits.count(zones, "zone") + (left > 0 ? ", counted in \(Digits.grouped(looked))" : "")
-        let types = data.types
+    /// The text in place of a summary without records.
+    var nothing: String {
+        let left = summaries?.left ?? 0
+        let looked = summaries?.zones.count ?? 0
+        if isThere, summaries == nil {
+            return
+                "\(answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.task)"
+        }
+        if left > 0 {
+            return "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
+        }
+        return zoneCount == 0 ? "no data yet" : "no records; \(Digits.count(zoneCount, "zone"))"
+    }
+
+    /// The summary: the answer, the count, the types and the dates.
+    var lines: [Inline] {
+        var lines: [Inline] = []
+        if let words = answer?.words {
+            let objects: Inline = answer?.hasObjects ?? false ? " \(.link("Objects", place.link("objects")))" : ""
+            lines.append("Has data: \(strong: words)\(objects)")
+        }
+        let href = place.link("zones")
+        guard records > 0 else { return lines + [zoneCount == 0 ? .faint(Inline(nothing)) : .link(nothing, href)] }
+        let left = summaries?.left ?? 0
+        let zones =
+            Digits.count(zoneCount, "zone")
+            + (left > 0 ? ", counted in \(Digits.grouped(summaries?.zones.count ?? 0))" : "")
+        lines.append("\(.link(Digits.count(records, "record"), href, style: "records")) \(.faint("in \(zones)"))")
         var words = types.prefix(Self.typeLimit).map { "\($0.name) \(Digits.grouped($0.count))" }
         let others = types.dropFirst(Self.typeLimit)
         if !others.isEmpty {
             words.append(
                 "\(Digits.grouped(others.reduce(0) { $0 + $1.count })) of \(Digits.count(others.count, "more type"))")
         }
-        self.types = words.isEmpty ? nil : words.joined(separator: ", ")
-        first = data.firstSave.map { ValueView(.time($0)) }
-        isFirstCertain = data.isFirstCertain
-        last = data.lastSave.map { ValueView(.time($0)) }
-        nothing =
-            total > 0
-            ? nil
-            : data.isThere && data.summaries == nil
-                ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.task)"
-                : left > 0
-                    ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
-                    : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
-        answer = data.answer?.words
-        objects = data.answer?.hasObjects ?? false ? data.place.link("objects") : nil
+        lines.append(Inline(words.joined(separator: ", ")))
+        if let firstSave {
+            lines.append(.faint("first save \(.time(firstSave))\(isFirstCertain ? "" : " or earlier")"))
+        }
+        if let lastSave { lines.append(.faint("last save \(.time(lastSave))")) }
+        return lines
     }
 }
 

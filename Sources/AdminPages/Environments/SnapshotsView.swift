@@ -13,84 +13,95 @@ internal import RequestLog
 internal import Synchronization
 
 /// The page Snapshots: the saved states of the environment, and the forms that save one or open a shared one.
-package struct SnapshotsView: Page {
-    package static let template = "snapshots"
-    package static let tab = Tab.snapshots
+package enum SnapshotsView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await load(visit, complaint: nil) }
 
-    struct Row: ViewModel {
-        let name: String
-        let compare: String
-        let saved: ValueView
-        let records: String
-        let users: String
-        /// `12, 4.1 MB`; `nil` without any.
-        let assets: String?
-        /// The number of its requests, with their page; `nil` without any.
-        let requests: Frame.Link?
-        let file: String
-        let restore: String
-        let delete: String
-    }
-
-    package let title = Self.tab.title
-    let container: String
-    let environment: String
-    let complaint: PageError?
-    /// The name in the form.
-    let name: String
-    let nameLimit: String
-    /// The number of requests of the log that a snapshot may take along; `nil` if there are none.
-    let requests: String?
-    let rows: [Row]
-    let action: String
-    let bring: String
-    /// The size limit of a file.
-    let limit: String
-    let command: String
-    let milliseconds: String
-}
-
-extension SnapshotsView {
-    package static func load(_ visit: Visit) async throws -> SnapshotsView { try await load(visit, complaint: nil) }
-
-    static func load(_ visit: Visit, complaint: RecordError?) async throws -> SnapshotsView {
-        let place = visit.place
-        guard visit.assets.keepsFiles(of: place.address.container) else {
-            throw SnapshotShelf.isElsewhere(place.address.container)
+    static func load(_ visit: Visit, complaint: RecordError?) async throws -> ComponentPage {
+        let (place, address) = (visit.place, visit.place.address)
+        guard visit.assets.keepsFiles(of: address.container) else {
+            throw SnapshotShelf.isElsewhere(address.container)
         }
         let snapshots = try await RecordError.ofSnapshots { try visit.shelf.folder.all() }
-        let logged = visit.log.latest(SnapshotActions.requestLimit) { SnapshotActions.belongs($0, to: place.address) }
-            .count
-        let environment = place.address.environment
-        return SnapshotsView(
-            container: place.address.container.description, environment: environment.rawValue,
-            complaint: complaint.map { PageError($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "",
-            nameLimit: String(Snapshot.nameLimit),
-            requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) },
-            action: place.link("snapshots/save"),
-            bring: place.link("snapshots/import"), limit: Digits.bytes(Int64(Console.largestFile)),
-            command: "skylight snapshot save NAME --container \(place.address.container)"
-                + (environment == .development ? "" : " --environment \(environment.rawValue)"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let logged = visit.log.latest(SnapshotActions.requestLimit) { SnapshotActions.belongs($0, to: address) }.count
+        let environment = address.environment
+        return ComponentPage(
+            .snapshots,
+            PageHead(
+                Tab.snapshots.title,
+                [
+                    "Saved states of \(environment.rawValue) of \(strong: address.container.description): the records, zones, shares, files and schema of all users. Compare one with the current data, restore it, or share it as one file."
+                ],
+                forms: [
+                    Form(
+                        .line, place.link("snapshots/save"),
+                        [
+                            FormField(
+                                .text, "name", "New snapshot", id: "snapshot-name",
+                                value: complaint == nil ? nil : visit.fields["name"],
+                                placeholder: "Before the migration", limit: Snapshot.nameLimit, isRequired: true)
+                        ]
+                            + (logged == 0
+                                ? []
+                                : [
+                                    FormField(
+                                        .tick(isOn: false), "requests",
+                                        "with the last \(Digits.count(logged, "request"))")
+                                ]),
+                        button: "Save snapshot", buttonStyle: "go")
+                ]),
+            (complaint.map { [Note(refusing: PageError($0))] } ?? []) + [
+                Table(
+                    "Snapshots",
+                    [
+                        .column("snapshot", "name"), "saved", .number("records"), .number("users"), "files",
+                        .number("requests"), .actions(),
+                    ], snapshots.map { row($0, place) },
+                    nothing: EmptyState(
+                        "No snapshots yet", "Save one before an experiment; restoring it brings all data back.")),
+                Section(
+                    "shared", "Shared snapshots",
+                    [
+                        Paragraph(
+                            "A downloaded snapshot is one file with the data of all users. Another Skylight opens it here, on its start page, or with `skylight snapshot import`."
+                        ),
+                        Form(
+                            .line, place.link("snapshots/import"),
+                            [
+                                FormField(
+                                    .file(accepts: ".tar,application/x-tar"), "file", "Snapshot file",
+                                    isRequired: true, isLabelled: false)
+                            ], button: "Import a snapshot file",
+                            note: "up to \(Digits.bytes(Int64(Console.largestFile)))"),
+                        Paragraph.faint("The same on the command line:"),
+                        Paragraph(
+                            .copyable(
+                                "skylight snapshot save NAME --container \(address.container)"
+                                    + (environment == .development ? "" : " --environment \(environment.rawValue)"))),
+                    ]),
+            ], foot: Foot(visit))
     }
-}
 
-extension SnapshotsView.Row {
-    fileprivate init(_ snapshot: Snapshot, _ place: Place) {
-        let parameters = [(name: "name", value: snapshot.name)]
-        name = snapshot.name
-        compare = place.link("snapshots/compare", parameters)
-        saved = ValueView(.time(snapshot.saved))
-        records = Digits.grouped(snapshot.recordCount)
-        users = Digits.grouped(snapshot.userCount)
-        let count = snapshot.assets
-        assets = count.references == 0 ? nil : "\(Digits.grouped(count.references)), \(Digits.bytes(count.bytes))"
-        requests = snapshot.requests.map {
-            Frame.Link(text: Digits.grouped($0), href: place.link("snapshots/requests", parameters))
-        }
-        file = place.link("snapshots/file", parameters)
-        restore = place.link("snapshots/restore", parameters)
-        delete = place.link("snapshots/delete", parameters)
+    private static func row(_ snapshot: Snapshot, _ place: Place) -> Table.Row {
+        let name = snapshot.name
+        func link(_ page: String) -> String { place.link("snapshots/\(page)", [("name", name)]) }
+        let assets = snapshot.assets
+        return Table.Row([
+            .link(name, link("compare")), .time(snapshot.saved), Inline(Digits.grouped(snapshot.recordCount)),
+            Inline(Digits.grouped(snapshot.userCount)),
+            assets.references == 0
+                ? .faint("none") : Inline("\(Digits.grouped(assets.references)), \(Digits.bytes(assets.bytes))"),
+            snapshot.requests.map {
+                .link(Digits.grouped($0), link("requests"), label: "\(Digits.grouped($0)) requests of \(name)")
+            } ?? .faint("none"),
+            .buttons([
+                .button("Compare", link("compare"), label: "Compare \(name)"),
+                Frame.Link(
+                    text: "Download", href: link("file"), style: "button", label: "Download \(name) as a file",
+                    isDownload: true),
+                .button("Restore…", link("restore"), label: "Restore \(name)"),
+                .delete(link("delete"), label: "Delete \(name)"),
+            ]),
+        ])
     }
 }
 

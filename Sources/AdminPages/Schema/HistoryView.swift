@@ -3,45 +3,13 @@ internal import RecordStore
 internal import Records
 
 /// The page History: the schema changes with their authors and times.
-package struct HistoryView: Page {
-    package static let template = "history"
-    package static let tab = Tab.history
-
-    struct Row: ViewModel {
-        let when: ValueView
-        let who: String
-        let reason: String
-        let explanation: String
-        let lines: [Line]
-        /// Lines that the user expands.
-        let more: [Line]
-        let moreText: String
-    }
-
-    struct Line: ViewModel {
-        let text: String
-        /// The page of the type whose fields the line does not all name; `nil` if it names them, or there is no such
-        /// type any more.
-        let allFields: String?
-    }
-
+package enum HistoryView {
     /// The number of entries per page.
     private static let limit = 50
     /// The number of initially visible lines of an entry.
     private static let lineLimit = 8
 
-    package let title = Self.tab.title
-    let rows: [Row]
-    let environment: String
-    /// True if the page begins with the latest entry.
-    let isLatest: Bool
-    let latest: String
-    /// The page with earlier entries; `nil` on the last page.
-    let earlier: String?
-    let count: String
-    let milliseconds: String
-
-    package static func load(_ visit: Visit) async throws -> HistoryView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let before = try visit.fields.text("before").map { text in
             guard let number = Int64(text) else {
                 throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry")
@@ -53,25 +21,43 @@ package struct HistoryView: Page {
             try await visit.database.require(.showSchema).schemaHistory(before: before, limit: limit + 1)
         }
         let entries = found.prefix(limit)
-        return HistoryView(
-            rows: entries.map { Row($0, visit) }, environment: visit.place.address.environment.rawValue,
-            isLatest: before == nil,
-            latest: visit.place.link("history"),
-            earlier: found.count > limit
-                ? entries.last.map { visit.place.link("history", [("before", String($0.number))]) } : nil,
-            count: Digits.count(entries.count, "change"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let earlier = found.count > limit ? entries.last : nil
+        return ComponentPage(
+            .history,
+            PageHead(
+                Tab.history.title,
+                ["Every change of the \(visit.place.address.environment.rawValue) schema, latest first."]),
+            [
+                Table(
+                    "Changes of the schema",
+                    ["when", "by", "origin", .column("changes", "wide")], entries.map { row($0, visit) },
+                    nothing: EmptyState(before == nil ? "No changes yet" : "No earlier changes"))
+            ],
+            foot: Foot(
+                visit, count: Digits.count(entries.count, "change"),
+                previous: before == nil ? nil : Frame.Link(text: "« Latest", href: visit.place.link("history")),
+                next: earlier.map {
+                    Frame.Link(
+                        text: "Earlier ›", href: visit.place.link("history", [("before", String($0.number))]))
+                }))
     }
-}
 
-extension HistoryView.Row {
-    fileprivate init(_ entry: SchemaHistoryEntry, _ visit: Visit) {
-        when = ValueView(.time(entry.timestamp))
-        who = visit.people.name(of: entry.userRecordName)
-        (reason, explanation) = Self.words(entry.reason)
-        let limit = entry.changes.count <= HistoryView.lineLimit + 1 ? entry.changes.count : HistoryView.lineLimit
-        lines = entry.changes.prefix(limit).map { HistoryView.Line($0, visit) }
-        more = entry.changes.dropFirst(limit).map { HistoryView.Line($0, visit) }
-        moreText = "\(Digits.grouped(more.count)) more"
+    private static func row(_ entry: SchemaHistoryEntry, _ visit: Visit) -> Table.Row {
+        let (reason, explanation) = words(entry.reason)
+        let limit = entry.changes.count <= lineLimit + 1 ? entry.changes.count : lineLimit
+        let lines = entry.changes.map { line($0, visit) }
+        let more = Array(lines.dropFirst(limit))
+        let first = Inline.part(Listing(Array(lines.prefix(limit)), style: "changelines"))
+        return Table.Row([
+            .time(entry.timestamp), Inline(visit.people.name(of: entry.userRecordName)),
+            .badge(reason, "", hint: explanation),
+            more.isEmpty
+                ? first
+                : first
+                    + .part(
+                        Fold(
+                            "\(Digits.grouped(more.count)) more", isOpen: false, [Listing(more, style: "changelines")])),
+        ])
     }
 
     private static func words(_ reason: SchemaHistoryEntry.Reason) -> (String, String) {
@@ -84,12 +70,11 @@ extension HistoryView.Row {
         case .data: ("import", "Records were imported or restored, or demo data was created")
         }
     }
-}
 
-extension HistoryView.Line {
-    fileprivate init(_ text: String, _ visit: Visit) {
-        self.text = text
+    /// A change. If it does not name all fields, the page of the type does, unless there is no such type any more.
+    private static func line(_ text: String, _ visit: Visit) -> Inline {
         let type = text.split(separator: ":", maxSplits: 1).first.flatMap { visit.schema?.types[Name(String($0))] }
-        allFields = text.hasSuffix(" more") ? type.map { visit.place.link("type", [("type", $0.name.string)]) } : nil
+        guard let type, text.hasSuffix(" more") else { return Inline(text) }
+        return "\(text) \(.link("All fields", visit.place.link("type", [("type", type.name.string)])))"
     }
 }

@@ -4,126 +4,104 @@ internal import RecordStore
 internal import Records
 
 /// The page Security roles: the roles, and their permissions for the records of each type in the public database.
-package struct RolesView: Page {
-    package static let template = "roles"
-    package static let tab = Tab.roles
-
-    struct Role: ViewModel {
-        struct Member: ViewModel {
-            let name: String
-            let userRecordName: String
-            let role: String
-            let takeLabel: String
-        }
-
-        let name: String
-        let meaning: String
-        /// The number of the role in users' records; `nil` for a system role.
-        let number: String?
-        let members: [Member]
-        /// True if users can be added to it here.
-        let isGiven: Bool
-        /// The input for a new member.
-        let user: UserField
-        let giveAction: String
-        /// The number of types with a grant for the role.
-        let types: String
-        /// True for a custom role.
-        let isOwn: Bool
-        /// True if the role can be removed, because no type has a grant for it.
-        let isRemovable: Bool
-        let removeLabel: String
-    }
-
-    struct Cell: ViewModel {
-        let permissions: [String]
-    }
-
-    struct Row: ViewModel {
-        let name: String
-        let typeHref: String
-        /// This page with the form for the type; `nil` if the type can't be edited.
-        let edit: String?
-        let editLabel: String
-        let cells: [Cell]
-        let isEdited: Bool
-    }
-
-    /// The form for the grants of one type.
-    struct Editor: ViewModel {
-        struct Box: ViewModel {
-            let value: String
-            let label: String
-            let isChecked: Bool
-        }
-
-        struct Line: ViewModel {
-            let role: String
-            let meaning: String
-            let boxes: [Box]
-        }
-
-        let typeName: String
-        let permissions = Grant.Permission.allCases.map(\.rawValue)
-        let lines: [Line]
-        let action: String
-        /// The address of this form.
-        let from: String
-        let cancel: String
-    }
-
+package enum RolesView {
     /// The roles of every container, from the widest to the narrowest.
     static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
 
-    package let title = Self.tab.title
-    let isProduction: Bool
-    let canEdit: Bool
-    let here: String
-    let roles: [Role]
-    let create: String
-    let remove: String
-    let give: String
-    let take: String
-    /// True if more users have roles than the page shows.
-    let isCut: Bool
-    let columns: [String]
-    let rows: [Row]
-    let editor: Editor?
-    let count: String
-    let milliseconds: String
-
-    package static func load(_ visit: Visit) async throws -> RolesView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let names = roles(of: schema)
-        let types = schema.sortedTypes
         let edited = visit.fields.text("type").map { Name($0) }
         if let edited, schema.types[edited] == nil { throw RecordError(known: .unknownType, edited) }
         let members = try await RoleMembers.load(visit)
-        return RolesView(
-            isProduction: visit.place.address.environment == .production,
-            canEdit: visit.canEditSchema,
-            here: visit.place.link("roles"),
-            roles: names.map { name in
-                let count = types.count { type in type.grants.contains { $0.role == name } }
-                return Role(
-                    name: name.string, meaning: GrantRow.meaning(of: name),
-                    number: systemRoles.contains(name) ? nil : String(CustomRole.number(of: name)),
-                    members: members.names(in: name).map { Role.Member($0, of: name, visit) },
-                    isGiven: schema.roles.contains(name),
-                    user: UserField(
-                        visit.people, name: "user", label: "User for the role \(name)", list: "users-\(name)"),
-                    giveAction: "Assign the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
-                    isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name),
-                    removeLabel: "Delete the role \(name)")
-            },
-            create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"),
-            give: visit.place.link("roles/give"),
-            take: visit.place.link("roles/take"),
-            isCut: members.isCut, columns: names.map(\.string),
-            rows: types.map { Row($0, roles: names, isEdited: $0.name == edited, visit: visit) },
-            editor: visit.canEditSchema
-                ? edited.flatMap { schema.types[$0] }.map { Editor($0, roles: names, visit: visit) } : nil,
-            count: Digits.count(names.count, "role"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let canEdit = visit.canEditSchema
+        let origin =
+            visit.place.address.environment == .production
+            ? " The production schema comes from development and can't be edited here." : ""
+        let editor = canEdit ? edited.flatMap { schema.types[$0] }.map { GrantEditor($0, roles: names, visit) } : nil
+        let create = Form(
+            .line, visit.place.link("roles/add"), hidden: [here(visit)],
+            [FormField(.code, "role", "New role", placeholder: "Editor", limit: 255, isRequired: true)],
+            button: "Create")
+        return ComponentPage(
+            .roles,
+            PageHead(
+                Tab.roles.title,
+                [
+                    "The permissions of each role for the records of a type in the public database. A private database belongs to its user; in a shared one the share's permission applies. Roles limit clients; the console, the command line and Skylight’s own services may do everything.\(origin)"
+                ], forms: canEdit ? [create] : []),
+            (editor.map { [$0] } ?? []) + [
+                Table(
+                    "Grants of each type",
+                    ["type"] + names.map { .column($0.string) } + (canEdit ? [.actions("change")] : []),
+                    schema.sortedTypes.map { row($0, roles: names, isEdited: $0.name == edited, visit) }),
+                Section(
+                    "roles", "Roles",
+                    [
+                        Paragraph.faint(
+                            "A user's record of type `Users` lists the user's custom roles by number in the field `roles`. Only the owner can change it. A role's number comes from its name, so it is the same in development and production.\(members.isCut ? " Not all users' records are shown." : "")"
+                        ),
+                        Table(
+                            "Roles", style: .narrow,
+                            [.column("role", "mono"), "users", .number("number"), .number("types with grants")]
+                                + (canEdit ? [.actions("delete")] : []),
+                            names.map { row($0, in: schema, members, visit) }),
+                    ]),
+            ], foot: Foot(visit, count: Digits.count(names.count, "role")))
+    }
+
+    private static func here(_ visit: Visit) -> Frame.Hidden {
+        Frame.Hidden(name: "from", value: visit.place.link("roles"))
+    }
+
+    /// The grants of a type.
+    private static func row(_ type: RecordType, roles: [Name], isEdited: Bool, _ visit: Visit) -> Table.Row {
+        let parameters = [(name: "type", value: type.name.string)]
+        let change = Frame.Link.button(
+            "Change", visit.place.link("roles", parameters), label: "Change the grants of \(type.name)")
+        let cells = roles.map { role -> Inline in
+            let permissions = type.permissions(of: role)
+            return permissions.isEmpty
+                ? .faint("–") : permissions.reduce("") { $0 + .badge($1.rawValue) + " " }
+        }
+        return Table.Row(
+            [.link(type.name.string, visit.place.link("type", parameters))] + cells
+                + (visit.canEditSchema ? [isEdited ? .faint("above") : .buttons([change])] : []))
+    }
+
+    /// A role, its members, and what can be done with it.
+    private static func row(_ name: Name, in schema: Schema, _ members: RoleMembers, _ visit: Visit) -> Table.Row {
+        let role = Frame.Hidden(name: "role", value: name.string)
+        let isOwn = !systemRoles.contains(name)
+        let count = schema.types.values.count { type in type.grants.contains { $0.role == name } }
+        var users = isOwn ? "" : Inline.faint(Inline(GrantRow.meaning(of: name)))
+        for member in isOwn ? members.names(in: name) : [] {
+            let user = visit.people.name(of: member)
+            let take = Form(
+                .line, visit.place.link("roles/take"),
+                hidden: [role, Frame.Hidden(name: "user", value: member.string), here(visit)], [], button: "Remove",
+                buttonStyle: "bare danger", buttonLabel: "Remove the role \(name) from \(user)")
+            users = users + (Inline(user) + " " + .part(take)).styled("row")
+        }
+        if schema.roles.contains(name) {
+            let field = UserField(visit.people, name: "user", label: "User for the role \(name)", list: "users-\(name)")
+            users =
+                users
+                + .part(
+                    Form(
+                        .line, visit.place.link("roles/give"), hidden: [role, here(visit)],
+                        [FormField(.user(field), "user", "User", isLabelled: false)], button: "Assign",
+                        buttonLabel: "Assign the role \(name)"))
+        }
+        let delete = Form(
+            .line, visit.place.link("roles/remove"), hidden: [role, here(visit)], [], button: "Delete",
+            buttonStyle: "bare danger", buttonLabel: "Delete the role \(name)")
+        let isRemovable = count == 0 && schema.roles.contains(name)
+        return Table.Row(
+            [
+                Inline(name.string), users, isOwn ? Inline(String(CustomRole.number(of: name))) : "",
+                Inline(count == 0 ? "none" : Digits.grouped(count)),
+            ] + (visit.canEditSchema ? [isRemovable ? .part(delete) : isOwn ? .faint("in use") : ""] : []))
     }
 
     /// The system roles, the custom roles, and further roles in grants.
@@ -133,36 +111,42 @@ package struct RolesView: Page {
     }
 }
 
-extension RolesView.Role.Member {
-    fileprivate init(_ recordName: Name, of role: Name, _ visit: Visit) {
-        name = visit.people.name(of: recordName)
-        userRecordName = recordName.string
-        self.role = role.string
-        takeLabel = "Remove the role \(role) from \(name)"
+extension RecordType {
+    /// What a role may do with records of the type.
+    fileprivate func permissions(of role: Name) -> [Grant.Permission] {
+        let all = grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
+        return Grant.Permission.allCases.filter(all.contains)
     }
 }
 
-extension RolesView.Row {
-    fileprivate init(_ type: RecordType, roles: [Name], isEdited: Bool, visit: Visit) {
-        name = type.name.string
-        typeHref = visit.place.link("type", [("type", type.name.string)])
-        edit = visit.canEditSchema && !isEdited ? visit.place.link("roles", [("type", type.name.string)]) : nil
-        editLabel = "Change the grants of \(type.name)"
-        cells = roles.map { role in
-            let permissions = type.grants.filter { $0.role == role }.reduce(into: Set()) {
-                $0.formUnion($1.permissions)
-            }
-            return RolesView.Cell(permissions: Grant.Permission.allCases.filter(permissions.contains).map(\.rawValue))
-        }
-        self.isEdited = isEdited
-    }
-}
+/// The form for the grants of one type.
+struct GrantEditor: Component {
+    static let template = "grants"
 
-extension RolesView.Editor {
-    fileprivate init(_ type: RecordType, roles: [Name], visit: Visit) {
+    struct Box: ViewModel {
+        let value: String
+        let label: String
+        let isChecked: Bool
+    }
+
+    struct Line: ViewModel {
+        let role: String
+        let meaning: String
+        let boxes: [Box]
+    }
+
+    let typeName: String
+    let permissions = Grant.Permission.allCases.map(\.rawValue)
+    let lines: [Line]
+    let action: String
+    /// The address of this form.
+    let from: String
+    let cancel: String
+
+    fileprivate init(_ type: RecordType, roles: [Name], _ visit: Visit) {
         typeName = type.name.string
         lines = roles.map { role in
-            let granted = type.grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
+            let granted = type.permissions(of: role)
             return Line(
                 role: role.string, meaning: GrantRow.meaning(of: role),
                 boxes: Grant.Permission.allCases.map { permission in

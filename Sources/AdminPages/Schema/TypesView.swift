@@ -1,76 +1,71 @@
 package import Console
-package import HTTPTypes
+internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page Record types: all types of a container, their indexes, and the form for a new type.
-package struct TypesView: Page {
-    package static let template = "types"
-    package static let tab = Tab.types
-
-    struct Row: ViewModel {
-        let name: String
-        let href: String
-        let fields: String
-        let indexes: String
-        /// True if all records can be listed, as a query without filters requires.
-        let isListable: Bool
-        let records: String?
-        /// True for system types, which can't be queried.
-        let isSystemType: Bool
-        let query: String
-    }
-
-    package let title = Self.tab.title
-    let rows: [Row]
-    let isProduction: Bool
-    /// The address of the form for a new type; `nil` if types can't be created.
-    let create: String?
-    /// The form for a new type, if it was refused.
-    let refused: RefusedForm?
-    /// True if the form makes the records of the new type listable.
-    let makesListable: Bool
-    let nameLimit: String
-    let here: String
-    let firstSteps: FirstSteps?
-    let count: String
-    let milliseconds: String
-
+package enum TypesView {
     /// The maximum number of zones whose counts are added.
     private static let zoneLimit = 200
 
-    package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await load(visit, refused: nil) }
 
-    package static func load(_ visit: Visit) async throws -> TypesView { try await load(visit, refused: nil) }
-
-    static func load(_ visit: Visit, refused: RefusedForm?) async throws -> TypesView {
+    static func load(_ visit: Visit, refused: RefusedForm?) async throws -> ComponentPage {
         let counts = try await counts(visit)
         let all = visit.schema?.sortedTypes ?? []
         let own = Set(visit.ownTypes.map(\.name))
         let ofSystem = all.map(\.name.string).filter { !own.contains(Name($0)) }
-        return TypesView(
-            rows: all.map { type in
-                let indexed = type.fields.values.count { !$0.indexes.isEmpty }
-                return Row(
-                    name: type.name.string, href: visit.place.link("type", [("type", type.name.string)]),
-                    fields: Digits.grouped(type.fields.count),
-                    indexes: indexed == 0 ? "none" : Digits.count(indexed, "field"),
-                    isListable: type.isListable,
-                    records: counts.map { Digits.grouped($0[type.name] ?? 0) },
-                    isSystemType: type.name == Schema.usersType,
-                    query: visit.place.link("query", [("type", type.name.string)]))
-            },
-            isProduction: visit.place.address.environment == .production,
-            create: visit.canEditSchema ? visit.place.link("types/create") : nil,
-            refused: refused, makesListable: refused == nil || visit.fields.text("listable") != nil,
-            nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
-            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil,
-            count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        return ComponentPage(
+            .types, status: refused == nil ? .ok : .badRequest,
+            PageHead(
+                Tab.types.title,
+                visit.place.address.environment == .production
+                    ? ["The production schema comes from development and can't be edited here."] : [],
+                forms: visit.canEditSchema
+                    ? [form(visit, refused, isListable: refused == nil || visit.fields.text("listable") != nil)] : []),
+            (refused.map { [Note($0)] } ?? []) + (visit.types.isEmpty ? [FirstSteps(visit)] : []) + [
+                Table(
+                    "Record types of the container",
+                    [
+                        "type", .number("fields"), "indexed", "recordName", .number("records in this database"),
+                        "read",
+                    ], all.map { row($0, counts: counts, visit) })
+            ],
+            foot: Foot(visit, count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and ")))
     }
-}
 
-extension TypesView {
+    private static func form(_ visit: Visit, _ refused: RefusedForm?, isListable: Bool) -> Form {
+        Form(
+            .line, visit.place.link("types/create"),
+            hidden: [Frame.Hidden(name: "from", value: visit.place.link("types"))],
+            [
+                FormField(
+                    .code, "name", "New type", value: refused?.typed, placeholder: "Note",
+                    tip: "A letter, then letters, digits and _", pattern: "[A-Za-z][A-Za-z0-9_]*",
+                    limit: RecordType.nameLimit, isRequired: true),
+                FormField(
+                    .tick(isOn: isListable), "listable", "recordName QUERYABLE",
+                    tip: "A query without filters runs, so the console can list the records"),
+            ], button: "Create", buttonStyle: "go")
+    }
+
+    private static func row(_ type: RecordType, counts: [Name: Int]?, _ visit: Visit) -> Table.Row {
+        let parameters = [(name: "type", value: type.name.string)]
+        let indexed = type.fields.values.count { !$0.indexes.isEmpty }
+        let isQueried = type.name != Schema.usersType
+        return Table.Row([
+            .link(type.name.string, visit.place.link("type", parameters)), Inline(Digits.grouped(type.fields.count)),
+            Inline(indexed == 0 ? "none" : Digits.count(indexed, "field")),
+            !isQueried
+                ? .faint("can't be queried")
+                : type.isListable
+                    ? .badge("QUERYABLE")
+                    : .badge("no QUERYABLE index", "lacks", hint: "A query without filters is refused"),
+            Inline(counts.map { Digits.grouped($0[type.name] ?? 0) } ?? ""),
+            isQueried ? .link("Query", visit.place.link("query", parameters)) : "",
+        ])
+    }
+
     /// The records of each type in the database; `nil` if it has too many zones, or does not count.
     static func counts(_ visit: Visit) async throws -> [Name: Int]? {
         guard visit.zones.count <= zoneLimit, visit.database.can(.countRecords) else { return nil }

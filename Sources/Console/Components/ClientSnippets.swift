@@ -135,7 +135,9 @@ extension CodeWriter {
 // MARK: - First steps
 
 /// First steps for an empty database.
-package struct FirstSteps: ViewModel {
+package struct FirstSteps: Component {
+    package static let template = "first_steps"
+
     let container: String
     /// A first save; `nil` in production, where a save makes no types.
     let client: ClientSnippets?

@@ -264,7 +264,7 @@ package struct PageError: ViewModel {
 package struct RefusedForm: ViewModel {
     let reason: String
     let code: String
-    let typed: String
+    package let typed: String
     /// A link to what stands in the way.
     let link: Frame.Link?
 

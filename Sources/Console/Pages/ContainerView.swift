@@ -6,26 +6,7 @@ internal import RecordStore
 internal import Records
 
 /// The page of a whole container: its content, and the actions to rename and delete it.
-package struct ContainerView: Page {
-    package static let template = "container"
-    package static let tab = Tab.home
-
-    struct EnvironmentRow: ViewModel {
-        let name: String
-        let types: String
-        let records: String
-    }
-
-    package let title: String
-    let name: String
-    let rows: [EnvironmentRow]
-    let query: String
-    let snapshots: String
-    /// The input for the new name.
-    let newName: String
-    let complaint: PageError?
-    let milliseconds: String
-
+package enum ContainerView {
     package static func show(_ asked: ConsoleRequest) async throws -> Answer {
         .page(try await page(try await container(asked.query, asked.console), console: asked.console))
     }
@@ -117,7 +98,7 @@ package struct ContainerView: Page {
 
     private static func page(
         _ container: ContainerID, newName: String? = nil, complaint: RecordError? = nil, console: Console
-    ) async throws -> ContainerView {
+    ) async throws -> ComponentPage {
         let stopwatch = Stopwatch()
         let developer = try People(console.accounts, actingAs: nil).actor
         let caller = Caller(userRecordName: developer.userRecordName)
@@ -125,43 +106,73 @@ package struct ContainerView: Page {
         if console.engine.can(.listEnvironments) {
             environments = try await console.engine.require(.listEnvironments).environments(of: container)
         }
-        var rows: [EnvironmentRow] = []
+        var contents: [Facts.Fact] = []
         for environment in environments {
             let address = DatabaseAddress(container: container, environment: environment, scope: .private)
-            rows.append(try await EnvironmentRow(try await console.engine.database(address, as: caller), stopwatch))
+            let database = try await console.engine.database(address, as: caller)
+            contents.append(
+                Facts.Fact(Inline(environment.rawValue), Inline(try await words(on: database, stopwatch))))
         }
+        if contents.isEmpty { contents = [Facts.Fact("nothing", "no data in any environment")] }
         let home = Place(
             address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil,
             zone: .unspecified)
-        return ContainerView(
-            title: container.description, name: container.description, rows: rows,
-            query: home.link(Tab.query.rawValue), snapshots: home.link(Tab.snapshots.rawValue),
-            newName: newName ?? container.description, complaint: complaint.map { PageError($0) },
-            milliseconds: stopwatch.elapsed.millisecondsText)
+        let name = container.description
+        let hidden = [Frame.Hidden(name: "container", value: name)]
+        return ComponentPage(
+            nil,
+            PageHead(
+                name, crumb: "container",
+                actions: [
+                    .button("Records", home.link(Tab.query.rawValue)),
+                    .button("Snapshots", home.link(Tab.snapshots.rawValue)), .button("All containers", "/"),
+                ]),
+            (complaint.map { [Note(refusing: PageError($0))] } ?? []) + [
+                Section("holds", "Contents", style: "panel", [Facts(contents)]),
+                Section(
+                    "rename", "Rename", style: "panel",
+                    [
+                        Paragraph(
+                            "A client that still uses the old name creates a new, empty container. Change tokens stay valid; download URLs do not."
+                        ),
+                        Form(
+                            .line, "/containers/rename", hidden: hidden,
+                            [
+                                FormField(
+                                    .code, "newName", "New name", value: newName ?? name, limit: 155, isRequired: true,
+                                    isLabelled: false)
+                            ], button: "Rename"),
+                    ]),
+                Section(
+                    "delete", "Delete", style: "panel",
+                    [
+                        Paragraph(
+                            "This deletes all records, zones and files of all users in both environments, and the schema. It can’t be undone, and snapshots are deleted too: download first what you need."
+                        ),
+                        Form(
+                            .line, "/containers/delete", hidden: hidden,
+                            [
+                                FormField(
+                                    .code, "typed", "Type its name", placeholder: name, limit: 155, isRequired: true)
+                            ], button: "Delete the container", buttonStyle: "go danger"),
+                    ]),
+            ], foot: Foot(stopwatch))
     }
-}
 
-extension ContainerView.EnvironmentRow {
-    fileprivate init(_ database: any RecordDatabase, _ stopwatch: Stopwatch) async throws {
-        name = database.address.environment.rawValue
-        guard database.can(.showSchema) else {
-            (types, records) = ("–", "–")
-            return
-        }
+    /// What an environment holds.
+    private static func words(on database: any RecordDatabase, _ stopwatch: Stopwatch) async throws -> String {
+        guard database.can(.showSchema) else { return "–, –" }
         let names = try await stopwatch.measure {
             try await database.require(.showSchema).schema().types.keys.filter { $0 != Schema.usersType }
         }
-        types = Digits.count(names.count { $0 != Share.recordType }, "record type")
-        guard database.can(.measureTypes) else {
-            records = "–"
-            return
-        }
+        let types = Digits.count(names.count { $0 != Share.recordType }, "record type")
+        guard database.can(.measureTypes) else { return "\(types), –" }
         var count = 0
         for name in names {
             count += try await stopwatch.measure {
                 try await database.require(.measureTypes).valueCounts(of: [], in: name).records
             }
         }
-        records = "\(Digits.count(count, "record")) of all users"
+        return "\(types), \(Digits.count(count, "record")) of all users"
     }
 }

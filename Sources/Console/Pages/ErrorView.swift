@@ -12,54 +12,55 @@ struct ErrorPages: Sendable {
         do {
             return try await next()
         } catch let error as MissingPage {
-            return try renderer.response(ErrorView(missing: error.reason))
+            return try response(ComponentPage(missing: error.reason))
         } catch let error as RecordError {
-            return try renderer.response(ErrorView(error))
+            return try response(ComponentPage(error))
         } catch let error as HTTPError where error.status == .notFound {
-            return try renderer.response(
-                ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
+            return try response(
+                ComponentPage(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
         }
+    }
+
+    private func response(_ page: ComponentPage) throws -> Response {
+        try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
     }
 }
 
 // MARK: - Errors
 
-/// An API error with advice.
-struct ErrorView: Page {
-    static let template = "error"
-    static let tab = Tab.home
+extension ComponentPage {
+    private static let allContainers = Frame.Link.button("All containers", "/")
 
-    let title: String
-    let status: HTTPResponse.Status
-    let heading: String
-    let reason: String
-    let code: String?
-    let remedy: String?
-    /// Seconds until another try may succeed; `nil` if unknown.
-    let retryAfter: Int?
-    /// The link back to the page of the error; `nil` outside of any place.
-    let back: Frame.Link?
-
+    /// The page of an address without content.
     init(missing reason: String) {
-        title = "Not found"
-        status = .notFound
-        heading = "Page not found"
-        self.reason = reason
-        code = nil
-        remedy = nil
-        retryAfter = nil
-        back = nil
+        self.init(
+            .home, title: "Not found", status: .notFound,
+            PageHead("Page not found", [Inline(reason)], actions: [Self.allContainers]), [])
     }
 
+    /// The page of an API error, with advice.
+    /// - Parameter back: the link back to the page of the error; `nil` outside of any place.
     init(_ error: RecordError, back: Frame.Link? = nil) {
-        title = "Error"
-        status = error.code.httpStatus
-        heading = status == .notFound ? "Not found" : status.code >= 500 ? "The server failed" : "Refused"
-        reason = error.reason
-        code = error.code.rawValue
-        self.back = back
-        retryAfter = error.retryAfter
-        remedy = error.retryAfter.map { "Try again in \(Digits.count($0, "second"))." }
+        let status = error.code.httpStatus
+        let remedy: [Inline] = error.retryAfter.map { ["Try again in \(Digits.count($0, "second"))."] } ?? []
+        self.init(
+            .home, title: "Error", status: status, retryAfter: error.retryAfter,
+            PageHead(
+                status == .notFound ? "Not found" : status.code >= 500 ? "The server failed" : "Refused",
+                ["\(error.reason) \(.faint(Inline(error.code.rawValue)))"] + remedy,
+                actions: (back.map { [.button($0.text, $0.href)] } ?? []) + [Self.allContainers]), [])
+    }
+
+    /// A page about something that CloudKit's protocol does not provide, but a mirror of the container has.
+    init(offeringMirror error: RecordError, _ visit: Visit) {
+        self.init(
+            .home,
+            PageHead(
+                "Not available from CloudKit",
+                [
+                    "\(error.reason).",
+                    "CloudKit doesn't provide this. A \(.link("mirror", visit.place.link("mirror"))) (a local copy) does: counts, the schema, queries without indexes, history and checks.",
+                ], actions: [.button("Back to the records", visit.place.link(Tab.query.rawValue))]), [])
     }
 }
 
@@ -84,23 +85,6 @@ extension RecordError {
 }
 
 // MARK: - What CloudKit does not provide
-
-/// A page about something that CloudKit's protocol does not provide, but a mirror of the container has.
-struct MirrorOfferView: Page {
-    static let template = "mirror_offer_page"
-    static let tab = Tab.home
-
-    let title = "Not available from CloudKit"
-    let reason: String
-    let mirrorOffer: MirrorOffer
-    let back: Frame.Link
-
-    init(_ error: RecordError, _ visit: Visit) {
-        reason = error.reason
-        mirrorOffer = MirrorOffer(visit)
-        back = Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
-    }
-}
 
 /// The offer of a mirror, in place of what CloudKit does not provide.
 package struct MirrorOffer: ViewModel {

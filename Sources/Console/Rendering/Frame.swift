@@ -77,9 +77,35 @@ package struct Frame: ViewModel {
     package struct Link: ViewModel {
         package let text: String
         package let href: String
+        /// The classes, such as `button`.
+        let style: String?
+        /// What a screen reader says in place of the text.
+        let label: String?
+        let isDownload: Bool
 
-        package init(text: String, href: String) {
-            (self.text, self.href) = (text, href)
+        package init(
+            text: String, href: String, style: String? = nil, label: String? = nil, isDownload: Bool = false
+        ) {
+            (self.text, self.href, self.style, self.label) = (text, href, style, label)
+            self.isDownload = isDownload
+        }
+
+        package static func button(_ text: String, _ href: String, label: String? = nil) -> Link {
+            Link(text: text, href: href, style: "button", label: label)
+        }
+
+        /// The button that leads to the question before a deletion.
+        package static func delete(_ href: String, label: String? = nil) -> Link {
+            Link(text: "Delete…", href: href, style: "button danger", label: label)
+        }
+
+        package static func previousPage(_ href: String) -> Link { Link(text: "‹ Previous page", href: href) }
+
+        package static func nextPage(_ href: String) -> Link { Link(text: "Next page ›", href: href) }
+
+        /// The main action of a page.
+        package static func go(_ text: String, _ href: String) -> Link {
+            Link(text: text, href: href, style: "button go")
         }
     }
 

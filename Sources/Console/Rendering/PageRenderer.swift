@@ -30,6 +30,12 @@ package struct PageRenderer: Sendable {
 
     /// - Throws: an error of a template; `RecordError` INTERNAL_ERROR if the template does not exist.
     package func response(_ page: some Page, in frame: Frame) throws -> Response {
+        var response = Response.html(try html(page, in: frame), status: page.status)
+        if let seconds = page.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
+    }
+
+    func html(_ page: some Page, in frame: Frame) throws -> String {
         let library = try folder.map(Self.library(in:)) ?? Self.embedded.get()
         let template = type(of: page).template
         let context = PageContext(
@@ -37,9 +43,7 @@ package struct PageRenderer: Sendable {
         guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "The template '\(template)' does not exist")
         }
-        var response = Response.html(html, status: page.status)
-        if let seconds = page.retryAfter { response.headers[.retryAfter] = String(seconds) }
-        return response
+        return html
     }
 
     /// A page outside of any place.
@@ -49,11 +53,11 @@ package struct PageRenderer: Sendable {
 
     private static func library(in folder: String) throws -> MustacheLibrary {
         var files: [String: [UInt8]] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(fileSuffix) {
-            guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
-                throw RecordError(.internalError, "The template '\(name)' can't be read")
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder) where path.hasSuffix(fileSuffix) {
+            guard let data = FileManager.default.contents(atPath: "\(folder)/\(path)") else {
+                throw RecordError(.internalError, "The template '\(path)' can't be read")
             }
-            files[name] = [UInt8](data)
+            files[path.split(separator: "/").last.map(String.init) ?? path] = [UInt8](data)
         }
         return try library(of: files)
     }
@@ -140,7 +144,9 @@ package enum Answer: Sendable {
 package protocol ViewModel: MustacheParent, Sendable {}
 
 extension ViewModel {
-    package func child(named name: String) -> Any? {
+    package func child(named name: String) -> Any? { property(named: name) }
+
+    func property(named name: String) -> Any? {
         let mirror = Mirror(reflecting: self)
         // Properties of enums differ from case to case.
         guard mirror.displayStyle == .struct else {
@@ -148,6 +154,20 @@ extension ViewModel {
         }
         guard let offset = PropertyOffsets.offset(of: name, in: mirror, Self.self) else { return nil }
         return Absent.unless(mirror.children[mirror.children.index(mirror.children.startIndex, offsetBy: offset)].value)
+    }
+}
+
+/// A part of a page: a view model that names its own template, which is in the folder `components`.
+package protocol Component: ViewModel {
+    static var template: String { get }
+}
+
+extension Component {
+    package func child(named name: String) -> Any? {
+        switch name {
+        case "template": Self.template
+        default: property(named: name)
+        }
     }
 }
 

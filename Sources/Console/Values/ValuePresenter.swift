@@ -157,6 +157,16 @@ package struct ValueView: ViewModel {
         case record(title: String, name: String, href: String, hint: String?)
         /// A file: its name, download address and size.
         case asset(String, href: String, size: String)
+        /// Code with a button that copies it.
+        case copyable(String)
+        /// A token with the page that explains it, to copy.
+        case token(String, href: String)
+        case strong(String)
+        case styled(Inline, style: String, hint: String?)
+        case action(Frame.Link)
+        case part(any Component)
+        /// The address of this server, which a script replaces by the one that the browser knows.
+        case origin
         /// The first values of a list, those that are seen when it is opened, and the number of further ones.
         case list([ValueView], folded: [ValueView], more: Int)
     }
@@ -178,7 +188,8 @@ package struct ValueView: ViewModel {
         switch (name, form) {
         case ("template", _): template
         case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)),
-            ("text", .link(let text, _, _)):
+            ("text", .link(let text, _, _)), ("text", .copyable(let text)), ("text", .strong(let text)),
+            ("text", .token(let text, _)):
             text
         case ("text", .record(_, let name, _, _)): name
         case ("title", .record(let title, _, _, _)): title
@@ -188,9 +199,14 @@ package struct ValueView: ViewModel {
         case ("utc", .time(let timestamp)): timestamp.utcText
         case ("href", .link(_, let href, _)), ("href", .record(_, _, let href, _)): href
         case ("text", .asset(let name, _, _)): name
-        case ("href", .asset(_, let href, _)): href
+        case ("href", .asset(_, let href, _)), ("href", .token(_, let href)): href
         case ("size", .asset(_, _, let size)): size
         case ("hint", .link(_, _, let hint)), ("hint", .record(_, _, _, let hint)): hint ?? Absent()
+        case ("style", .styled(_, let style, _)): style
+        case ("hint", .styled(_, _, let hint)): hint ?? Absent()
+        case ("spans", .styled(let content, _, _)): content.spans
+        case ("action", .action(let link)): link
+        case ("part", .part(let part)): part
         case ("items", .list(let items, _, _)): items
         case ("folded", .list(_, let folded, _)): folded
         case ("left", .list(_, let folded, _)): folded.isEmpty ? Absent() : Digits.grouped(folded.count)
@@ -215,6 +231,13 @@ package struct ValueView: ViewModel {
         case .record: "value_record"
         case .asset: "value_asset"
         case .list: "value_list"
+        case .copyable: "value_copyable"
+        case .token: "value_token"
+        case .strong: "value_strong"
+        case .styled: "value_styled"
+        case .action: "value_action"
+        case .part: "value_part"
+        case .origin: "value_origin"
         }
     }
 }

@@ -316,11 +316,11 @@ extension Console {
         } catch let change as UnconfirmedChange {
             page = ConfirmationView(changing: change.connection, visit)
         } catch let error as RecordError where visit.connection != nil && RecordError.isMissingInCloudKit(error) {
-            page = MirrorOfferView(error, visit)
+            page = ComponentPage(offeringMirror: error, visit)
         } catch let error as RecordError {
             // A refused form names the page that it was on.
             let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
-            page = ErrorView(
+            page = ComponentPage(
                 error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
             )
         }

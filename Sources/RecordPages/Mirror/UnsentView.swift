@@ -8,116 +8,121 @@ internal import RemoteRecordStore
 
 /// The page Not sent of a mirror: the changes that iCloud does not have, in the order of sending, and those in
 /// conflict.
-package struct UnsentView: Page {
-    package static let template = "unsent"
-    package static let tab = Tab.unsent
-
-    struct Row: ViewModel {
-        let act: String
-        let database: String
-        let zone: String
-        let recordName: String
-        let href: String
-        let fields: String
-        /// The change tag that the change was made on.
-        let base: String?
-    }
-
-    struct ConflictRow: ViewModel {
-        let database: String
-        let zone: String
-        let recordName: String
-        let href: String
-        let mine: String
-        let theirs: String
-        /// The page with the three versions; `nil` if one side deleted the record.
-        let compare: String?
-        /// The address of the form that keeps one version.
-        let action: String
-        /// The change tags of both versions, empty for a deletion.
-        let mineTag: String
-        let theirsTag: String
-    }
-
-    struct RefusalRow: ViewModel {
-        let recordName: String
-        let reason: String
-    }
-
-    package let title = Self.tab.title
-    /// The container in iCloud, with its environment.
-    let origin: String
-    let isReadOnly: Bool
-    let count: String
-    let hasRows: Bool
-    let rows: [Row]
-    let moreRows: String?
-    let conflicts: [ConflictRow]
-    let refusals: [RefusalRow]
-    let send: String
-    let milliseconds: String
-
+package enum UnsentView {
     /// The number of rows per table.
     private static let limit = 200
 
     /// Asks nobody: what would be sent is known here.
-    package static func load(_ visit: Visit) async throws -> UnsentView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let connection = try visit.mirroredConnection()
         let mirror = try await visit.mirror(of: connection)
         let planned = try await visit.measure { try await mirror.push(isDryRun: true) }
-        var conflicts: [ConflictRow] = []
+        var conflicts: [Table.Row] = []
         for scope in DatabaseScope.allCases where connection.reach.contains(scope) && !planned.conflicts.isEmpty {
             let place = visit.place.with { ($0.address.scope, $0.zone) = (scope, .unspecified) }
             let database = try await visit.engine.database(
                 place.address, as: Caller(userRecordName: visit.mirrorUser(of: connection)))
             try await database.eachUnsentEdit { edit in
-                if let row = ConflictRow(edit, place) { conflicts.append(row) }
+                if let row = row(edit, place) { conflicts.append(row) }
                 return conflicts.count < limit
             }
         }
-        let left = planned.items.count - min(planned.items.count, limit)
-        return UnsentView(
-            origin: connection.place, isReadOnly: connection.isReadOnly,
-            count: Digits.count(planned.items.count, "change"), hasRows: !planned.items.isEmpty,
-            rows: planned.items.prefix(limit).map { Row($0, visit.place) },
-            moreRows: left > 0 ? "… and \(Digits.grouped(left)) more" : nil,
-            conflicts: conflicts,
-            refusals: planned.refused.sorted { $0.key.recordName < $1.key.recordName }.prefix(limit).map {
-                RefusalRow(recordName: $0.key.recordName.string, reason: $0.value)
-            },
-            send: visit.place.link("unsent/send"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let refusals = planned.refused.sorted { $0.key.recordName < $1.key.recordName }.prefix(limit)
+        return ComponentPage(
+            .unsent,
+            PageHead(
+                Tab.unsent.title,
+                [
+                    "Changes made in this mirror that \(strong: connection.place) does not have. Several changes of one record count as one. The list shows what would be sent. Opening this page sends nothing."
+                ]),
+            (conflicts.isEmpty
+                ? []
+                : [
+                    Section(
+                        "conflicts", "Conflicts",
+                        [
+                            Paragraph.faint(
+                                "These records changed in iCloud after the version that was changed here. They wait until you choose; all others can be sent."
+                            ),
+                            Table(
+                                "Conflicts",
+                                [.column("record", "name"), "zone", "database", "mine", "iCloud’s", "choose"],
+                                conflicts),
+                        ])
+                ]) + [waiting(planned.items, connection, visit)]
+                + (refusals.isEmpty
+                    ? []
+                    : [
+                        Section(
+                            "refused", "Can’t be sent",
+                            [
+                                Facts(
+                                    refusals.map { Facts.Fact(Inline($0.key.recordName.string), Inline($0.value)) })
+                            ])
+                    ]),
+            foot: Foot(visit))
     }
-}
 
-extension UnsentView.Row {
-    fileprivate init(_ item: PushReport.Item, _ place: Place) {
-        let there = place.with { ($0.address.scope, $0.zone) = (item.scope, .one(item.recordID.zoneID)) }
-        act = item.kind.rawValue
-        database = item.scope.rawValue
-        zone = item.recordID.zoneID.zoneName.string
-        recordName = item.recordID.recordName.string
-        href = there.link(toRecord: item.recordID.recordName, in: item.recordID.zoneID)
-        fields = item.fields.sorted().map(\.string).joined(separator: ", ")
-        base = item.base
+    private static func waiting(_ items: [PushReport.Item], _ connection: ContainerConnection, _ visit: Visit)
+        -> Section
+    {
+        let left = items.count - min(items.count, limit)
+        let send: any Component =
+            connection.isReadOnly
+            ? Note(
+                warning: "\(connection.place) is connected read-only.", "Connect it again as writable to send.")
+            : Form(
+                .line, visit.place.link("unsent/send"), [], button: "Send now", buttonStyle: "go",
+                note: "They are sent in this order, each with the change tag of the version that was changed.")
+        return Section(
+            "waiting", "\(Digits.count(items.count, "change")) to send",
+            (items.isEmpty ? [] : [send]) + [
+                Table(
+                    "Changes to send",
+                    [.column("record", "name"), "change", "zone", "database", .column("fields", "wide"), "based on"],
+                    items.prefix(limit).map { item in
+                        let (recordID, scope) = (item.recordID, item.scope)
+                        let there = visit.place.with { ($0.address.scope, $0.zone) = (scope, .one(recordID.zoneID)) }
+                        return Table.Row([
+                            .link(
+                                recordID.recordName.string,
+                                there.link(toRecord: recordID.recordName, in: recordID.zoneID)),
+                            Inline(item.kind.rawValue), Inline(recordID.zoneID.zoneName.string), Inline(scope.rawValue),
+                            Inline(item.fields.sorted().map(\.string).joined(separator: ", ")),
+                            item.base.map { .code($0) } ?? .faint("–"),
+                        ])
+                    }, nothing: EmptyState("Nothing waits to be sent."),
+                    more: left > 0 ? "… and \(Digits.grouped(left)) more" : nil)
+            ])
     }
-}
 
-extension UnsentView.ConflictRow {
+    /// A record in conflict, with the choice between the versions.
     /// - Returns: `nil` for an edit without a conflict.
-    fileprivate init?(_ edit: UnsentEdit, _ place: Place) {
+    private static func row(_ edit: UnsentEdit, _ place: Place) -> Table.Row? {
         guard let theirs = edit.theirs else { return nil }
-        let there = place.inZone(edit.recordID.zoneID)
-        database = place.address.scope.rawValue
-        zone = edit.recordID.zoneID.zoneName.string
-        recordName = edit.recordID.recordName.string
-        href = there.link(toRecord: edit.recordID.recordName, in: edit.recordID.zoneID)
-        mine = edit.mine == nil ? "deleted here" : edit.base == nil ? "created here" : "changed here"
-        self.theirs =
-            theirs.record == nil ? "deleted in iCloud" : edit.base == nil ? "created in iCloud" : "changed in iCloud"
-        compare = edit.mine == nil || theirs.record == nil ? nil : there.link("unsent/conflict", [("name", recordName)])
-        action = there.link("unsent/settle")
-        mineTag = edit.mine?.recordChangeTag ?? ""
-        theirsTag = theirs.record?.recordChangeTag ?? ""
+        let (recordID, there) = (edit.recordID, place.inZone(edit.recordID.zoneID))
+        let name = recordID.recordName.string
+        func keep(_ version: ConflictSettlement, _ words: String) -> Inline {
+            .part(
+                Form(
+                    .line, there.link("unsent/settle"),
+                    hidden: [
+                        Frame.Hidden(name: "name", value: name), Frame.Hidden(name: "version", value: version.rawValue),
+                        Frame.Hidden(name: "mine", value: edit.mine?.recordChangeTag ?? ""),
+                        Frame.Hidden(name: "theirs", value: theirs.record?.recordChangeTag ?? ""),
+                    ], [], button: "Keep \(words)", buttonLabel: "Keep \(words) of \(name)"))
+        }
+        let compare = there.link("unsent/conflict", [("name", name)])
+        let isDeleted = edit.mine == nil || theirs.record == nil
+        return Table.Row([
+            .link(name, there.link(toRecord: recordID.recordName, in: recordID.zoneID)),
+            Inline(recordID.zoneID.zoneName.string), Inline(place.address.scope.rawValue),
+            edit.mine == nil ? "deleted here" : edit.base == nil ? "created here" : "changed here",
+            theirs.record == nil ? "deleted in iCloud" : edit.base == nil ? "created in iCloud" : "changed in iCloud",
+            ((isDeleted
+                ? "" : .buttons([.button("Three versions…", compare, label: "Three versions of \(name)")]))
+                + keep(.mine, "mine") + keep(.theirs, "iCloud’s")).styled("row"),
+        ])
     }
 }
 

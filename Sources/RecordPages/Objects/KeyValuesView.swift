@@ -5,52 +5,13 @@ internal import RecordStore
 internal import Records
 
 /// The page Key-value store: the keys of a user, the room that they take, and a form that sets one.
-package struct KeyValuesView: Page {
-    package static let template = "keyvalues"
-    package static let tab = Tab.keyvalues
+package enum KeyValuesView {
     /// The maximum number of keys on a page.
     private static let limit = 200
+    /// Maximum number of characters of a value in the table.
+    private static let previewLimit = 120
 
-    struct Row: ViewModel {
-        let key: String
-        let kind: String
-        let value: ValueView
-        let size: String
-        let modified: ValueView
-        /// `nil` for a key or value that a form can't hold.
-        let edit: String?
-        /// `nil` for a key that a form can't hold.
-        let remove: String?
-    }
-
-    /// How much of a limit is used.
-    struct Gauge: ViewModel {
-        let label: String
-        let used: String
-        let maximum: String
-        let text: String
-    }
-
-    package let title: String
-    let complaint: PageError?
-    let owner: String
-    let gauges: [Gauge]
-    let rows: [Row]
-    let action: String
-    /// The key of the form if it is there already; `nil` for a new one, which has an input for it.
-    let savedKey: String?
-    let newKey: String
-    let kinds: [Choice]
-    let text: String
-    /// The way back from a key to all of them.
-    let back: String?
-    let next: String?
-    let count: String
-    let milliseconds: String
-}
-
-extension KeyValuesView {
-    package static func load(_ visit: Visit) async throws -> KeyValuesView { try await page(nil, visit) }
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await page(nil, visit) }
 
     /// Sets a key, or shows the form again with what is wrong.
     package static func submit(_ visit: Visit) async throws -> Answer {
@@ -85,7 +46,7 @@ extension KeyValuesView {
 
     /// - Parameter sent: the form that was refused; `nil` for that of the address.
     private static func page(_ sent: KeyValueForm?, _ visit: Visit, complaint: PageError? = nil) async throws
-        -> KeyValuesView
+        -> ComponentPage
     {
         let place = visit.place
         let database = try await visit.privateDatabase()
@@ -95,48 +56,85 @@ extension KeyValuesView {
         let shown = changes[start...].prefix(limit)
         let asked = visit.fields["key"].map { Name($0) }
         let form = sent ?? changes.first { $0.key == asked }.flatMap { KeyValueForm($0) } ?? KeyValueForm()
-        return KeyValuesView(
-            title: form.isThere ? "Key \(form.key)" : "Key-value store", complaint: complaint,
-            owner: "\(visit.people.actor.displayName), \(place.address.environment.rawValue)",
-            gauges: [
-                Gauge(
-                    label: "Bytes used", used: String(kept.usage.bytes), maximum: String(KeyValueLimits.bytes),
-                    text: "\(Digits.count(kept.usage.bytes, "byte")) of \(Digits.bytes(Int64(KeyValueLimits.bytes)))"),
-                Gauge(
-                    label: "Keys used", used: String(kept.usage.keys), maximum: String(KeyValueLimits.keys),
-                    text: "\(Digits.grouped(kept.usage.keys)) of \(Digits.count(KeyValueLimits.keys, "key"))"),
-            ], rows: shown.compactMap { Row($0, place) }, action: place.link(Tab.keyvalues.rawValue),
-            savedKey: form.isThere ? form.key : nil,
-            newKey: form.key,
-            kinds: PropertyValue.Kind.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == form.kind) },
-            text: form.text,
-            back: form.isThere ? place.link(Tab.keyvalues.rawValue) : nil,
-            next: changes.endIndex > shown.endIndex
-                ? place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))]) : nil,
-            count: Digits.count(changes.count, "key"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let all = place.link(Tab.keyvalues.rawValue)
+        let owner: Inline = "\(visit.people.actor.displayName), \(place.address.environment.rawValue)"
+        let usage = kept.usage
+        return ComponentPage(
+            .keyvalues,
+            PageHead(
+                form.isThere ? "Key \(form.key)" : "Key-value store",
+                crumb: form.isThere ? "\(.link("Key-value store", all)) · \(owner)" : owner,
+                ["Small settings that all of the user's devices share."]),
+            [
+                Facts(
+                    style: "wide",
+                    [
+                        Facts.Fact(
+                            "Bytes used",
+                            "\(Digits.count(usage.bytes, "byte")) of \(Digits.bytes(Int64(KeyValueLimits.bytes))) \(.part(Gauge("Bytes used", used: usage.bytes, of: KeyValueLimits.bytes)))"
+                        ),
+                        Facts.Fact(
+                            "Keys used",
+                            "\(Digits.grouped(usage.keys)) of \(Digits.count(KeyValueLimits.keys, "key")) \(.part(Gauge("Keys used", used: usage.keys, of: KeyValueLimits.keys)))"
+                        ),
+                    ])
+            ] + (complaint.map { [Note(refusing: $0)] } ?? []) + [
+                Table(
+                    "Keys of the store",
+                    [
+                        "key", "kind", .column("value", "wide"), .number("bytes"), "last change", .actions(),
+                    ], shown.compactMap { row($0, place) },
+                    nothing: EmptyState("No keys", "A client sets one with keyvalues/modify, or you set one here.")),
+                Section("set-key", form.isThere ? "Change the value" : "Set a key", [inputs(form, all)]),
+            ],
+            foot: Foot(
+                visit, count: Digits.count(changes.count, "key"),
+                next: changes.endIndex > shown.endIndex
+                    ? .nextPage(place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))])) : nil))
     }
-}
 
-extension KeyValuesView.Row {
-    /// Maximum number of characters of a value in the table.
-    private static let previewLimit = 120
-
-    fileprivate init?(_ change: KeyValueChange, _ place: Place) {
+    private static func row(_ change: KeyValueChange, _ place: Place) -> Table.Row? {
         guard let value = change.value else { return nil }
-        key = change.key.string
-        kind = value.kind.words
-        size = Digits.grouped(value.size)
-        modified = ValueView(.time(change.modified))
+        let key = change.key.string
+        let shown: Inline
         switch value {
-        case .date(let date): self.value = ValueView(.time(date))
-        case .bytes(let bytes): self.value = ValueView(.text(Digits.count(bytes.count, "byte")))
+        case .date(let date): shown = .time(date)
+        case .bytes(let bytes): shown = Inline(Digits.count(bytes.count, "byte"))
         default:
             let text = value.text
-            let preview = text.prefix(Self.previewLimit)
-            self.value = ValueView(.code(preview.endIndex < text.endIndex ? "\(preview)…" : text))
+            let preview = text.prefix(previewLimit)
+            shown = .code(preview.endIndex < text.endIndex ? "\(preview)…" : text)
         }
-        edit = KeyValueForm(change).map { place.link(Tab.keyvalues.rawValue, [("key", $0.key)]) }
-        remove = KeyValueForm.holds(key) ? place.link("keyvalues/remove", [("key", key)]) : nil
+        return Table.Row([
+            // A form can't hold each key and value.
+            KeyValueForm(change).map {
+                .link(key, place.link(Tab.keyvalues.rawValue, [("key", $0.key)]), style: "mono")
+            } ?? Inline(key).styled("mono"),
+            Inline(value.kind.words), shown, Inline(Digits.grouped(value.size)), .time(change.modified),
+            KeyValueForm.holds(key)
+                ? .buttons([.delete(place.link("keyvalues/remove", [("key", key)]), label: "Delete \(key)")]) : "",
+        ])
+    }
+
+    private static func inputs(_ form: KeyValueForm, _ action: String) -> Form {
+        Form(
+            .grid, action, hidden: form.isThere ? [Frame.Hidden(name: "saved", value: "1")] : [],
+            [
+                form.isThere
+                    ? FormField(.fixed, "key", "key", value: form.key)
+                    : FormField(
+                        .code, "key", "key", id: "keyvalue-key", value: form.key, placeholder: "hasData", limit: 64,
+                        isRequired: true),
+                FormField(
+                    .choice(
+                        PropertyValue.Kind.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == form.kind) }),
+                    "kind", "kind", id: "keyvalue-kind"),
+                FormField(
+                    .area(rows: 3), "value", "value", id: "keyvalue-value", value: form.text,
+                    hint:
+                        "Data as base64, a date in UTC, an array or a dictionary as JSON whose elements have `type` and `value`."
+                ),
+            ], button: "Save", buttonStyle: "go")
     }
 }
 

@@ -4,48 +4,11 @@ internal import RecordStore
 internal import Records
 
 /// The page Subscriptions: those of all users, by user and database.
-package struct SubscriptionsView: Page {
-    package static let template = "subscriptions"
-    package static let tab = Tab.subscriptions
+package enum SubscriptionsView {
     /// The maximum number of subscriptions on a page.
     private static let limit = 200
 
-    struct Row: ViewModel {
-        let id: String
-        let href: String
-        let kind: String
-        let about: String
-        let fires: String
-        let notification: String
-        /// `bad` if nothing is sent.
-        let notificationTone: String
-        let since: String
-        let delete: String
-    }
-
-    /// The subscriptions of a user to a database.
-    struct Group: ViewModel {
-        let id: String
-        let user: String
-        let database: String
-        let count: String
-        let make: String
-        let rows: [Row]
-    }
-
-    package let title = Self.tab.title
-    let action: String
-    let hidden: [Frame.Hidden]
-    let areas: [Choice]
-    let groups: [Group]
-    let make: String
-    let next: String?
-    let count: String
-    let milliseconds: String
-}
-
-extension SubscriptionsView {
-    package static func load(_ visit: Visit) async throws -> SubscriptionsView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let place = visit.place
         let actor = visit.people.actor
         let isOfUser = visit.fields["in"] == "user"
@@ -76,30 +39,43 @@ extension SubscriptionsView {
             if groups[key] == nil { order.append(key) }
             groups[key, default: []].append(owned)
         }
+        let areas = [
+            Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser),
+        ]
         let area = isOfUser ? [(name: "in", value: "user")] : []
-        return SubscriptionsView(
-            action: "\(place.path)/\(Tab.subscriptions.rawValue)",
-            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            areas: knowsAll
-                ? [
-                    Choice("", "all users", isSelected: !isOfUser),
-                    Choice("user", actor.displayName, isSelected: isOfUser),
-                ] : [],
-            groups: order.enumerated().map { number, key in
-                Group(
-                    groups[key] ?? [], number: number + 1, of: key.user, in: key.scope, knowsPositions: knowsAll, visit)
-            }, make: place.link("subscription"),
-            next: all.endIndex > shown.endIndex
-                ? place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]) : nil,
-            count: Digits.count(all.count, "subscription"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let nothing = EmptyState(
+            "No subscriptions", "A client makes one with subscriptions/modify, or you make one here.")
+        return ComponentPage(
+            .subscriptions,
+            PageHead(
+                Tab.subscriptions.title, ["Users subscribe to be notified of changes."],
+                forms: knowsAll
+                    ? [
+                        .choosing(
+                            .subscriptions, at: place, [FormField(.sentChoice(areas), "in", "Subscriptions of")],
+                            button: "Show")
+                    ] : [],
+                actions: [.go("New subscription", place.link("subscription"))]),
+            order.isEmpty
+                ? [nothing]
+                : order.enumerated().map { number, key in
+                    section(
+                        groups[key] ?? [], id: "group-\(number + 1)", of: key.user, in: key.scope,
+                        knowsPositions: knowsAll, visit)
+                },
+            foot: Foot(
+                visit, count: Digits.count(all.count, "subscription"),
+                next: all.endIndex > shown.endIndex
+                    ? .nextPage(
+                        place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]))
+                    : nil))
     }
-}
 
-extension SubscriptionsView.Group {
-    fileprivate init(
-        _ all: [OwnedSubscription], number: Int, of user: Name, in scope: DatabaseScope, knowsPositions: Bool,
+    /// The subscriptions of a user to a database.
+    private static func section(
+        _ all: [OwnedSubscription], id: String, of user: Name, in scope: DatabaseScope, knowsPositions: Bool,
         _ visit: Visit
-    ) {
+    ) -> Section {
         let handle = visit.people.user(user)?.handle ?? user.string
         let place =
             visit.connection != nil
@@ -109,29 +85,34 @@ extension SubscriptionsView.Group {
                 $0.user = handle == User.developerHandle ? nil : handle
                 $0.zone = .unspecified
             }
-        id = "group-\(number)"
-        self.user = visit.people.name(of: user)
-        database = scope.rawValue
-        count = Digits.count(all.count, "subscription")
-        make = place.link("subscription")
-        rows = all.map { SubscriptionsView.Row($0, knowsPositions: knowsPositions, place, visit) }
+        let name = visit.people.name(of: user)
+        let owner = "\(name), \(scope.rawValue) database"
+        return Section(
+            id, "\(name) \(.faint("\(scope.rawValue) database, \(Digits.count(all.count, "subscription"))"))",
+            style: "client",
+            [
+                Table(
+                    "Subscriptions of \(owner)",
+                    ["id", "kind", .column("about", "wide"), "fires on", "notification", "since", .actions()],
+                    all.map { row($0, knowsPositions: knowsPositions, place, visit) }),
+                Paragraph(.link("New subscription of \(owner)", place.link("subscription"))),
+            ])
     }
-}
 
-extension SubscriptionsView.Row {
-    fileprivate init(_ owned: OwnedSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit) {
+    private static func row(_ owned: OwnedSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit)
+        -> Table.Row
+    {
         let subscription = owned.subscription
-        id = subscription.subscriptionID.string
-        href = place.link("subscription", [("id", id)])
-        delete = place.link("subscription/delete", [("id", id)])
-        (kind, about, fires) = subscription.words { visit.schema?.types[$0] }
-        (notification, notificationTone) =
-            subscription.notificationInfo.map { ($0.words, "") } ?? ("none: nothing is sent", "bad")
-        if let last = owned.lastPosition {
-            since = "ended: it fired once, at \(Digits.grouped(last))"
-        } else {
-            since = knowsPositions ? "changes after \(Digits.grouped(owned.position))" : ""
-        }
+        let id = subscription.subscriptionID.string
+        let (kind, about, fires) = subscription.words { visit.schema?.types[$0] }
+        return Table.Row([
+            .link(id, place.link("subscription", [("id", id)])), Inline(kind), Inline(about), Inline(fires),
+            subscription.notificationInfo.map { Inline($0.words) } ?? Inline("none: nothing is sent").styled("bad"),
+            Inline(
+                owned.lastPosition.map { "ended: it fired once, at \(Digits.grouped($0))" }
+                    ?? (knowsPositions ? "changes after \(Digits.grouped(owned.position))" : "")),
+            .buttons([.delete(place.link("subscription/delete", [("id", id)]), label: "Delete \(id)")]),
+        ])
     }
 }
 

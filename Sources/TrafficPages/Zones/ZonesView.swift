@@ -1,70 +1,28 @@
 package import Console
-package import HTTPTypes
+internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page Zones: all zones of a database, and the form for a new one.
-package struct ZonesView: Page {
-    package static let template = "zones"
-    package static let tab = Tab.zones
-
-    struct Row: ViewModel {
-        let name: String
-        let owner: String?
-        let href: String
-        let records: String?
-        let deletions: String?
-        let types: String?
-        let participants: String?
-        let changes: String?
-        let query: String
-        let token: TokenOutput?
-        /// Badges for special properties.
-        let marks: [IndexBadge]
-    }
-
-    package let title = Self.tab.title
-    let rows: [Row]
-    /// The search form for many zones, and its text.
-    let find: Frame.Find?
-    let found: String
-    /// The title of the page that a zone is chosen for, from the bar.
-    let chosenFor: String?
-    /// A message if no zone was found.
-    let nothing: String?
-    /// The address of the form for a new zone; `nil` if zones can't be created.
-    let create: String?
-    /// The form for a new zone, if it was refused.
-    let refused: RefusedForm?
-    /// The reason why zones can't be created.
-    let rule: String?
-    let others: [Frame.Link]
-    /// A note about zones that are not listed.
-    let more: String?
-    let gone: DeletedZones?
-    /// The meanings of the badges on the page.
-    let meanings: [ZoneMark.Meaning]
-    let count: String
-    let milliseconds: String
-
+package enum ZonesView {
     /// The maximum number of zones in the table.
     private static let limit = 500
 
-    package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await load(visit, refused: nil) }
 
-    package static func load(_ visit: Visit) async throws -> ZonesView { try await load(visit, refused: nil) }
-
-    static func load(_ visit: Visit, refused: RefusedForm?) async throws -> ZonesView {
-        var rows: [Row] = []
+    static func load(_ visit: Visit, refused: RefusedForm?) async throws -> ComponentPage {
+        var rows: [Table.Row] = []
         var marks: Set<ZoneMark> = []
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
         let zones = found.isEmpty ? visit.zones : visit.zones.filter { visit.zoneName($0.zoneID).holds(found) }
         let page = SamePage(asked: visit)
         for zone in zones.prefix(limit) {
-            rows.append(try await Row(zone, chosenFor: page, visit: visit))
+            rows.append(try await row(zone, chosenFor: page, visit: visit))
             marks.formUnion(ZoneMark.all(of: zone.zoneID, in: visit))
         }
         let gone = try await DeletedZones(visit)
+        let meanings = ZoneMark.allCases.filter(marks.union(gone?.marks ?? []).contains)
+        let others = visit.customZones.isEmpty ? try await visit.othersWithData() : []
         let rule: String? =
             switch visit.place.address.scope {
             case .private: nil
@@ -72,49 +30,85 @@ package struct ZonesView: Page {
             case .shared:
                 "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
             }
-        return ZonesView(
-            rows: rows,
-            find: visit.zones.count > Frame.zoneLimit || !found.isEmpty
-                ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page) : nil,
-            found: found, chosenFor: page?.title,
-            nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
-            create: rule == nil ? visit.place.link("zones/create") : nil,
-            refused: refused, rule: rule,
-            others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
-            more: zones.count > limit
-                ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
-            gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])),
-            count: Digits.count(visit.zones.count, "zone"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+        let create = Form(
+            .line, visit.place.link("zones/create"),
+            [
+                FormField(
+                    .name, "zoneName", "New zone", value: refused?.typed, placeholder: "Chats", limit: 255,
+                    isRequired: true)
+            ], button: "Create")
+        let find = Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page)
+        return ComponentPage(
+            .zones, status: refused == nil ? .ok : .badRequest,
+            PageHead(
+                Tab.zones.title,
+                [rule, page.map { "A zone leads back to \($0.title)." }].compactMap { $0 }.map { Inline($0) },
+                forms: (rule == nil ? [create] : [])
+                    + (visit.zones.count > Frame.zoneLimit || !found.isEmpty ? [.search(find, found: found)] : [])),
+            (refused.map { [Note($0)] } ?? [])
+                + (others.isEmpty
+                    ? []
+                    : [
+                        Paragraph.actions(
+                            after: "Other users have data here: ", others.map { .button("as \($0.text)", $0.href) })
+                    ]) + [
+                    Table(
+                        "Zones of the database",
+                        [
+                            "zone", .number("records"), .number("deletions"), .column("types", "faint"),
+                            "current token", "shared with", "read",
+                        ], rows,
+                        nothing: EmptyState(
+                            found.isEmpty ? "No zones" : "No zone’s name contains ‘\(found)’."),
+                        more: zones.count > limit
+                            ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name."
+                            : nil)
+                ] + (gone.map { [Section("gone", "Deleted zones", [$0.table])] } ?? [])
+                + (meanings.isEmpty
+                    ? []
+                    : [
+                        Section(
+                            "meanings", "Meaning for a client",
+                            [
+                                Facts(
+                                    style: "wide",
+                                    meanings.map { Facts.Fact(.badge($0.word, "lacks"), Inline($0.meaning)) })
+                            ])
+                    ]),
+            foot: Foot(visit, count: Digits.count(visit.zones.count, "zone")))
     }
-}
 
-extension ZonesView.Row {
-    fileprivate init(_ zone: Zone, chosenFor page: SamePage?, visit: Visit) async throws {
+    private static func row(_ zone: Zone, chosenFor page: SamePage?, visit: Visit) async throws -> Table.Row {
         let zoneID = zone.zoneID
         let place = visit.place.inZone(zoneID)
         let counts = try await visit.counts(in: zoneID)
-        name = visit.zoneName(zoneID)
-        owner = visit.ownerName(zoneID)
-        href = page?.link(at: place) ?? place.link("zone")
-        records = counts.map { Digits.grouped($0.total) }
-        deletions = counts.map { Digits.grouped($0.deletions) }
-        types = counts.map { $0.typesText(limit: 4) }
-        var participants: String?
+        var participants: [String] = []
         if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareRecords) {
             let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
-            participants =
-                found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
+            participants = found.map { visit.people.name(of: $0.userRecordName) }
         }
-        self.participants = participants
-        changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
-        query = place.link("query")
-        token = zone.syncToken.map { token in
-            TokenOutput(
-                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
-                explain: place.link("token", [("token", token.text)]))
+        let token = zone.syncToken.map {
+            Inline(ValueView(.token($0.text, href: place.link("token", [("token", $0.text)]))))
         }
-        marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
+        let query = Inline.link("Query", place.link("query"))
+        return Table.Row([
+            visit.named(zoneID, page?.link(at: place) ?? place.link("zone")),
+            Inline(counts.map { Digits.grouped($0.total) } ?? "–"),
+            Inline(counts.map { Digits.grouped($0.deletions) } ?? "–"),
+            Inline(counts.map { $0.typesText(limit: 4) } ?? ""),
+            ZoneMark.all(of: zoneID, in: visit).reduce(token ?? "") { $0 + $1.badge + " " },
+            participants.isEmpty ? .faint("–") : Inline(participants.joined(separator: ", ")),
+            visit.hasFeed(zoneID) ? "\(query) · \(.link("Changes", place.link("changes")))" : query,
+        ])
+    }
+}
+
+extension Visit {
+    /// The name of a zone and its owner.
+    fileprivate func named(_ zoneID: ZoneID, _ href: String? = nil) -> Inline {
+        let name = zoneName(zoneID)
+        let link = href.map { Inline.link(name, $0) } ?? Inline(name)
+        return ownerName(zoneID).map { "\(link) \(.faint(Inline($0)))" } ?? link
     }
 }
 
@@ -190,33 +184,14 @@ enum ZoneMark: String, Sendable, CaseIterable {
         }
     }
 
-    var pill: IndexBadge { IndexBadge(text: word, tone: "lacks", explanation: meaning) }
-
-    /// The meaning of a mark on a page.
-    struct Meaning: ViewModel {
-        let word: String
-        let text: String
-    }
-
-    static func meanings(of marks: Set<ZoneMark>) -> [Meaning] {
-        allCases.filter(marks.contains).map { Meaning(word: $0.word, text: $0.meaning) }
-    }
+    var badge: Inline { .badge(word, "lacks", hint: meaning) }
 }
 
 // MARK: - Deleted zones
 
 /// Deleted zones. The database remembers them only to inform its clients.
-struct DeletedZones: ViewModel {
-    struct Row: ViewModel {
-        let name: String
-        let owner: String?
-        let mark: IndexBadge
-        let when: ValueView
-    }
-
-    let rows: [Row]
-    /// A note about zones that are not listed.
-    let more: String?
+struct DeletedZones {
+    let table: Table
     let marks: Set<ZoneMark>
     let count: Int
 
@@ -236,11 +211,6 @@ struct DeletedZones: ViewModel {
         let shown = gone.suffix(Self.limit).reversed().compactMap { change in
             ZoneMark(change.kind, in: visit.place).map { (change, $0) }
         }
-        rows = shown.map { change, mark in
-            Row(
-                name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill,
-                when: change.timestamp.map { ValueView(.time($0)) } ?? .missing)
-        }
         let earlier =
             gone.count > shown.count
             ? "\(Digits.count(gone.count - shown.count, "more zone")) were deleted earlier." : nil
@@ -249,16 +219,15 @@ struct DeletedZones: ViewModel {
             ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were checked; others may have been deleted later."
             : nil
         let remarks = [earlier, later].compactMap { $0 }
-        more = remarks.isEmpty ? nil : remarks.joined(separator: " ")
+        table = Table(
+            "Deleted zones", style: .narrow, ["zone", "event", "when"],
+            shown.map { change, mark in
+                Table.Row([
+                    visit.named(change.zoneID), mark.badge,
+                    Inline(change.timestamp.map { ValueView(.time($0)) } ?? .missing),
+                ])
+            }, more: remarks.isEmpty ? nil : remarks.joined(separator: " "))
         marks = Set(shown.map { $0.1 })
         count = gone.count
-    }
-
-    func child(named name: String) -> Any? {
-        switch name {
-        case "rows": rows
-        case "more": more ?? Absent()
-        default: nil
-        }
     }
 }

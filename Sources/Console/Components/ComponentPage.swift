@@ -1,0 +1,176 @@
+package import HTTPTypes
+internal import Records
+
+/// A page that is a head and a list of components.
+package struct ComponentPage: Page {
+    package static let template = "component_page"
+    package static let tab = Tab.home
+
+    package let frameTab: Tab
+    package let title: String
+    package let status: HTTPResponse.Status
+    package let retryAfter: Int?
+    let head: PageHead
+    let parts: [any Component]
+    let foot: Foot?
+    /// The class of the page: `start` outside of any container.
+    let kind: String
+
+    /// - Parameters:
+    ///   - tab: `nil` for a page outside of any container.
+    ///   - title: the title of the browser's tab; `nil` for the head's.
+    package init(
+        _ tab: Tab?, title: String? = nil, status: HTTPResponse.Status = .ok, retryAfter: Int? = nil, _ head: PageHead,
+        _ parts: [any Component], foot: Foot? = nil
+    ) {
+        self.title = title ?? head.title
+        self.retryAfter = retryAfter
+        frameTab = tab ?? .home
+        kind = tab == nil ? "start" : "document"
+        (self.status, self.head, self.parts, self.foot) = (status, head, parts, foot)
+    }
+}
+
+/// The title of a page, what the page is about, and what can be done.
+package struct PageHead: ViewModel {
+    let title: String
+    /// The way back to the list that the thing is in, or what it belongs to.
+    let crumb: Inline?
+    let intro: [Inline]
+    let forms: [Form]
+    /// The state of the thing.
+    let badge: String?
+    let actions: [Frame.Link]
+
+    package init(
+        _ title: String, crumb: Inline? = nil, _ intro: [Inline] = [], forms: [Form] = [], badge: String? = nil,
+        actions: [Frame.Link] = []
+    ) {
+        (self.title, self.crumb, self.intro, self.forms, self.badge) = (title, crumb, intro, forms, badge)
+        self.actions = actions
+    }
+}
+
+/// The end of a page: what is shown, how long it took, and the other pages of the list.
+package struct Foot: ViewModel {
+    let count: String?
+    let milliseconds: String
+    let shown: String?
+    let previous: Frame.Link?
+    let next: Frame.Link?
+
+    package init(
+        _ visit: Visit, count: String? = nil, shown: String? = nil, previous: Frame.Link? = nil,
+        next: Frame.Link? = nil
+    ) {
+        (self.count, self.shown, self.previous, self.next) = (count, shown, previous, next)
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+
+    /// The foot of a page outside of any place.
+    init(_ stopwatch: Stopwatch) {
+        (count, shown, previous, next) = (nil, nil, nil, nil)
+        milliseconds = stopwatch.elapsed.millisecondsText
+    }
+}
+
+// MARK: - Parts
+
+/// A part of a page with a heading.
+package struct Section: Component {
+    package static let template = "section"
+
+    let id: String
+    let title: Inline
+    let style: String?
+    let parts: [any Component]
+
+    package init(_ id: String, _ title: Inline, style: String? = nil, _ parts: [any Component]) {
+        (self.id, self.title, self.style, self.parts) = (id, title, style, parts)
+    }
+}
+
+/// What is shown after a click on its title, such as the form for a new thing.
+package struct Fold: Component {
+    package static let template = "fold"
+
+    let title: String
+    let isOpen: Bool
+    let parts: [any Component]
+
+    /// - Parameter refusal: why its form was refused.
+    package init(_ title: String, isOpen: Bool, refusal: PageError? = nil, _ parts: [any Component]) {
+        (self.title, self.isOpen) = (title, isOpen)
+        self.parts = (refusal.map { [Note(refusing: $0)] } ?? []) + parts
+    }
+}
+
+package struct Paragraph: Component {
+    package static let template = "paragraph"
+
+    let text: Inline
+    let style: String?
+
+    package init(_ text: Inline) { (self.text, style) = (text, nil) }
+
+    package static func faint(_ text: Inline) -> Paragraph { Paragraph(text, style: "faint") }
+
+    /// What leads on from the page.
+    package static func actions(after lead: String = "", _ links: [Frame.Link]) -> Paragraph {
+        Paragraph(Inline(lead) + Inline(links), style: "actions")
+    }
+
+    private init(_ text: Inline, style: String) { (self.text, self.style) = (text, style) }
+}
+
+/// A list of short lines.
+package struct Listing: Component {
+    package static let template = "listing"
+
+    let items: [Inline]
+    let style: String
+
+    package init(_ items: [Inline], style: String = "plainlist") { (self.items, self.style) = (items, style) }
+}
+
+/// A remark that stands out: about a refused form, or about something that is done.
+package struct Note: Component {
+    package static let template = "note"
+
+    /// `bad`, `warn` or `good`.
+    let tone: String
+    /// True for what a screen reader says at once.
+    let isAlert: Bool
+    let title: String
+    let text: Inline?
+    let parts: [any Component]
+
+    /// Why a form was refused.
+    package init(refusing error: PageError, _ text: Inline? = nil) {
+        (tone, isAlert, title, parts) = ("bad", true, error.reason, [])
+        self.text = "\(.faint(Inline(error.code)))\(text.map { " \($0)" } ?? "")"
+    }
+
+    package init(_ refused: RefusedForm) {
+        (tone, isAlert, title, text) = ("bad", true, refused.reason, .faint(Inline(refused.code)))
+        parts = refused.link.map { [Paragraph.actions([.button($0.text, $0.href)])] } ?? []
+    }
+
+    package init(good title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
+        (tone, isAlert, self.title, self.text, self.parts) = ("good", false, title, text, parts)
+    }
+
+    package init(warning title: String, _ text: Inline? = nil) {
+        (tone, isAlert, self.title, self.text, parts) = ("warn", false, title, text, [])
+    }
+}
+
+/// Text to copy, such as a command.
+package struct CodeBlock: Component {
+    package static let template = "code_block"
+
+    let label: String
+    let code: Inline
+
+    package init(_ label: String, _ code: Inline) { (self.label, self.code) = (label, code) }
+}

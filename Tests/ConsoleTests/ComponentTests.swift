@@ -1,0 +1,207 @@
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+@testable import Console
+
+/// The components that pages are made of, in all their states.
+@Suite struct ComponentTests {
+    /// The HTML of a page's main part.
+    private func html(_ head: PageHead = PageHead("T"), _ parts: any Component..., foot: Foot? = nil) throws -> String {
+        let files = StaticFiles(folder: nil)
+        let renderer = try PageRenderer(folder: nil, staticFiles: files, faults: FaultInjection())
+        let page = try renderer.html(
+            ComponentPage(.keys, head, parts, foot: foot), in: Frame(title: "T", staticFiles: files))
+        let main = try #require(page.firstMatch(of: /<main[^>]*>\n(?s:(.*))<\/main>/)).output.1
+        return main.replacing("\n", with: "")
+    }
+
+    /// The HTML of inline content.
+    private func html(_ inline: Inline) throws -> String {
+        let page = try html(PageHead("T"), Paragraph(inline))
+        return String(try #require(page.firstMatch(of: /<\/h1><\/div><\/div>(.*)/)).output.1)
+    }
+
+    private let time = Timestamp(milliseconds: 0)
+
+    // MARK: Inline
+
+    @Test func backticksOfALiteralEncloseCode() throws {
+        #expect(try html("Send `a <b>` or `c`.") == "<p>Send <code>a &lt;b&gt;</code> or <code>c</code>.</p>")
+        let text = "`of` a user\u{202E}"
+        #expect(try html("Hello \(text)") == "<p>Hello `of` a user<i data-u=\"202E\">\u{202E}</i></p>")
+        #expect(try html("") == "<p></p>")
+    }
+
+    @Test func valuesLinksAndBadgesStandInText() throws {
+        #expect(try html("\(strong: "a&b") \(.faint("x"))") == "<p><b>a&amp;b</b> <span class=\"faint\">x</span></p>")
+        #expect(
+            try html(.copyable("id")) == "<p><span class=\"copyable\"><code data-copy-source>id</code></span></p>")
+        #expect(
+            try html(.badge("no index", "lacks", hint: "\"why\""))
+                == "<p><span class=\"pill lacks\" title=\"&quot;why&quot;\">no index</span></p>")
+        #expect(try html(.link("a", "/b?c&d")) == "<p><a href=\"/b?c&amp;d\">a</a></p>")
+        #expect(
+            try html(.buttons([.delete("/d", label: "Delete a")]))
+                == "<p><a class=\"button danger\" href=\"/d\" aria-label=\"Delete a\">Delete…</a> </p>")
+        #expect(
+            try html(.buttons([.button("A", "/a"), Frame.Link(text: "B", href: "/b", isDownload: true)]))
+                == "<p><span class=\"row\"><a class=\"button\" href=\"/a\">A</a> <a href=\"/b\" download>B</a> </span></p>"
+        )
+        #expect(try html(.time(time)).contains("<time datetime=\"1970-01-01T00:00:00.000Z\">"))
+        #expect(try html(.list(["a", .code("b")])) == "<p>a, <code>b</code></p>")
+        #expect(try html(.list([])) == "<p></p>")
+        #expect(
+            try html(Records.Environment.production.inline) == "<p><span class=\"production\">production</span></p>")
+    }
+
+    // MARK: Head
+
+    @Test func aHeadHasWhatThePageIsAbout() throws {
+        #expect(try html() == "<div class=\"heading\"><div><h1>T</h1></div></div>")
+        let all = try html(
+            PageHead(
+                "<T>", crumb: .link("Keys", "/keys"), ["First.", "`Second`."],
+                forms: [Form(.line, "/make", [], button: "Make")], badge: "acting now",
+                actions: [.button("A", "/a"), .go("B", "/b")]))
+        for part in [
+            "<p class=\"over\"><a href=\"/keys\">Keys</a></p><h1>&lt;T&gt;</h1><p>First.</p><p><code>Second</code>.</p>",
+            "<form class=\"row\" action=\"/make\" method=\"post\">",
+            "<p class=\"actions\"><span class=\"pill has\">acting now</span> <a class=\"button\" href=\"/a\">A</a> "
+                + "<a class=\"button go\" href=\"/b\">B</a> </p>",
+        ] {
+            #expect(all.contains(part), "\(part)")
+        }
+    }
+
+    // MARK: Table
+
+    @Test func aRowIsNamedByItsFirstCell() throws {
+        let columns: [Table.Column] = ["name", .number("count"), .column("about", "wide"), .actions("revoke")]
+        let rows = [
+            Table.Row([.link("a", "/a"), "1", "x", .buttons([.button("Revoke…", "/r", label: "Revoke a")])]),
+            Table.Row(["b", "2", "", ""], isEnded: true),
+        ]
+        let table = try html(PageHead("T"), Table("Things", style: .credentials, columns, rows, more: "and 3 more"))
+        for part in [
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Things\"><table class=\"credentials\">",
+            "<th scope=\"col\">name</th><th scope=\"col\" class=\"num\">count</th><th scope=\"col\">about</th>"
+                + "<th scope=\"col\"><span class=\"hidden\">revoke</span></th>",
+            "<tr><th scope=\"row\"><a href=\"/a\">a</a></th><td class=\"num\">1</td><td class=\"wide\">x</td>",
+            "<tr class=\"revoked\"><th scope=\"row\">b</th>", "</div><p class=\"remark\">and 3 more</p>",
+        ] {
+            #expect(table.contains(part), "\(part)")
+        }
+        // A card says what each value is.
+        let cards = try html(PageHead("T"), Table("Things", style: .cards, columns, rows))
+        #expect(
+            cards.contains("<td class=\"num\" data-label=\"count\">1</td>") && !cards.contains("data-label=\"revoke"))
+    }
+
+    @Test func aTableWithoutRowsSaysTheNextStep() throws {
+        let table = Table("Things", ["name"], [], nothing: EmptyState("No things", "Make `one`."), more: "more")
+        let page = try html(PageHead("T"), table)
+        #expect(
+            page.hasSuffix("<section class=\"empty\"><h2>No things</h2><p>Make <code>one</code>.</p></section>"))
+        #expect(try html(PageHead("T"), EmptyState("None yet.")).hasSuffix("<p class=\"remark\">None yet.</p>"))
+        #expect(try html(PageHead("T"), Table("Things", ["name"], [])).hasSuffix("</h1></div></div>"))
+    }
+
+    // MARK: Form
+
+    @Test func eachInputHasItsLabelAndRules() throws {
+        let fields: [FormField] = [
+            FormField(
+                .text, "name", "Name", id: "token-name", value: "\"a\"", placeholder: "Web app", limit: 9,
+                isRequired: true),
+            FormField(.code, "key", "Key", hint: "As `hex`.", tip: "digits", pattern: "[0-9]*"),
+            FormField(.name, "handle", "Handle"), FormField(.password, "secret", "Secret"),
+            FormField(.email, "mail", "E-mail", isLabelled: false),
+            FormField(.area(rows: 2), "pem", "PEM", value: "<a>", file: FormField.File(id: "f", accepts: ".pem")),
+            FormField(.choice([Choice("1", "one", isSelected: true)]), "kind", "Kind"),
+            FormField(.sentChoice([]), "in", "In"), FormField(.tick(isOn: true), "on", "On", tip: "why"),
+            FormField(.file(accepts: ".tar"), "file", "File", isRequired: true, isLabelled: false),
+            FormField(.fixed, "old", "old", value: "v"),
+        ]
+        let form = try html(
+            PageHead("T"),
+            Form(
+                .grid, "/go", hidden: [Frame.Hidden(name: "from", value: "&")], fields, button: "Go",
+                buttonStyle: "go", buttonLabel: "Go there", note: "up to 1 MB"))
+        for part in [
+            "<form class=\"labelled\" action=\"/go\" method=\"post\" enctype=\"multipart/form-data\">",
+            "<input type=\"hidden\" name=\"from\" value=\"&amp;\">",
+            "<label for=\"token-name\">Name</label> <input type=\"text\" id=\"token-name\" name=\"name\" "
+                + "value=\"&quot;a&quot;\" placeholder=\"Web app\" required maxlength=\"9\" autocomplete=\"off\">",
+            "<label for=\"key\">Key</label> <div><input type=\"text\" id=\"key\" name=\"key\" value=\"\" class=\"mono\" "
+                + "autocapitalize=\"none\" spellcheck=\"false\" aria-describedby=\"key-hint\" pattern=\"[0-9]*\" "
+                + "title=\"digits\" autocomplete=\"off\">",
+            "<p class=\"faint\" id=\"key-hint\">As <code>hex</code>.</p></div>",
+            "name=\"handle\" value=\"\" autocapitalize=\"none\"", "<input type=\"password\"",
+            "<input type=\"email\" id=\"mail\" name=\"mail\" value=\"\" aria-label=\"E-mail\"",
+            "data-drop-text autocomplete=\"off\">&lt;a&gt;</textarea>",
+            "<label for=\"f\" class=\"faint\">or choose or drop its file</label> "
+                + "<input type=\"file\" id=\"f\" name=\"file\" accept=\".pem\"></p></div>",
+            "<select id=\"kind\" name=\"kind\"><option value=\"1\" selected>one</option></select>",
+            "<select id=\"in\" name=\"in\" data-submit>",
+            "<label class=\"tick\" title=\"why\"><input type=\"checkbox\" name=\"on\" value=\"1\" checked>",
+            "<input type=\"file\" id=\"file\" name=\"file\" accept=\".tar\" required aria-label=\"File\">",
+            "<span>old</span> <b class=\"mono\">v</b><input type=\"hidden\" name=\"old\" value=\"v\">",
+            "<button class=\"go\" aria-label=\"Go there\">Go</button><span class=\"faint\">up to 1 MB</span></form>",
+        ] {
+            #expect(form.contains(part), "\(part)\n\(form)")
+        }
+        #expect(!form.contains("<label for=\"mail\"") && !form.contains("<label for=\"on\""))
+    }
+
+    /// Such a form changes nothing.
+    @Test func aSearchIsSentByGet() throws {
+        let address = DatabaseAddress(
+            container: try #require(ContainerID("iCloud.a")), environment: .development, scope: .private)
+        let place = Place(address: address, user: "grace", zone: .unspecified)
+        let search = Form.search(Frame.Find(on: .users, at: place, label: "Find a user", for: nil), found: "a")
+        let page = try html(PageHead("T", forms: [search]))
+        for part in [
+            "<form class=\"row\" action=\"/c/iCloud.a/development/private/users\" method=\"get\" role=\"search\">",
+            "<input type=\"hidden\" name=\"user\" value=\"grace\">",
+            "<input type=\"search\" id=\"find\" name=\"find\" value=\"a\"", "placeholder=\"Find a user\"",
+        ] {
+            #expect(page.contains(part), "\(part)\n\(page)")
+        }
+        let choice = Form.choosing(.users, at: place, [], button: "Show")
+        #expect(try html(PageHead("T", forms: [choice])).contains("/users\" method=\"get\"><input type=\"hidden\""))
+    }
+
+    // MARK: Parts
+
+    @Test func partsStandInSections() throws {
+        let refused = PageError(RecordError(.badRequest, "Not a <key>"))
+        let page = try html(
+            PageHead("T"),
+            Section(
+                "keys", "Keys \(.faint("2"))", style: "client",
+                [
+                    Paragraph.faint("About."), Fold("New key", isOpen: false, [CodeBlock("Command", "a\n`b`")]),
+                    Fold("Again", isOpen: true, refusal: refused, []),
+                ]),
+            Note(good: "Copy it.", "Now.", [Listing(["a", .code("b")])]),
+            Note(
+                RefusedForm(RecordError(.badRequest, "Taken"), typed: "x", link: Frame.Link(text: "Open", href: "/x"))),
+            Facts(style: "wide", [Facts.Fact("used", "1 \(.part(Gauge("Used", used: 1, of: 2)))")]), Facts([]),
+            Paragraph.actions([.go("Done", "/")]))
+        for part in [
+            "<section class=\"client\" aria-labelledby=\"keys\"><h2 id=\"keys\">Keys <span class=\"faint\">2</span></h2>",
+            "<p class=\"faint\">About.</p><details class=\"making\"><summary>New key</summary>",
+            "<pre tabindex=\"0\" aria-label=\"Command\"><code data-copy-source>a<code>b</code></code></pre>",
+            "<details class=\"making\" open><summary>Again</summary><section class=\"note bad\" role=\"alert\">",
+            "<p><strong>Not a &lt;key&gt;</strong> <span class=\"faint\">BAD_REQUEST</span></p></section></details>",
+            "<section class=\"note good\"><p><strong>Copy it.</strong> Now.</p><ul class=\"plainlist\"><li>a</li>",
+            "<strong>Taken</strong> <span class=\"faint\">BAD_REQUEST</span></p><p class=\"actions\"><a class=\"button\" href=\"/x\">Open</a> </p>",
+            "<dl class=\"facts wide\"><div><dt>used</dt><dd>1 <progress max=\"2\" value=\"1\" aria-label=\"Used\"></progress></dd></div></dl>",
+            "<dl class=\"facts\"></dl><p class=\"actions\"><a class=\"button go\" href=\"/\">Done</a> </p>",
+        ] {
+            #expect(page.contains(part), "\(part)\n\(page)")
+        }
+    }
+}
