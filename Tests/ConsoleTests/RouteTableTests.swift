@@ -60,7 +60,9 @@ import Testing
 
     @Test func everyTabIsAPage() throws {
         let pages = Set(try Self.rows().filter { $0.method == .get }.map(\.pattern))
-        for tab in Tab.allCases where tab != .home { #expect(pages.contains("\(Self.place)/\(tab.rawValue)"), "\(tab)") }
+        for tab in Tab.allCases where tab != .home {
+            #expect(pages.contains("\(Self.place)/\(tab.rawValue)"), "\(tab)")
+        }
     }
 
     /// A form has a limit, and only a form.
