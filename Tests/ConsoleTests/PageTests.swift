@@ -184,6 +184,14 @@ import Testing
             #expect(
                 try await post("\(Self.there)/zone/share?zone=Notes", "with=nobody&permission=READ_ONLY", client).status
                     == .badRequest)
+            let zone = String(buffer: try await get("\(Self.there)/zone?zone=Notes", client).body)
+            let stop = try #require(zone.firstMatch(of: /href="([^"]*\/zone\/unshare\?[^"]*with=([^"&]*)[^"]*)"/))
+                .output
+            let question = try await get(stop.1.replacing("&amp;", with: "&"), client)
+            #expect(String(buffer: question.body).contains("<h1>Stop sharing Notes with "))
+            #expect(
+                try await post("\(Self.there)/zone/unshare?zone=Notes", "with=\(stop.2)", client).status == .seeOther)
+            #expect(!String(buffer: try await get("\(shared)/zones?user=grace", client).body).contains(">Notes</a>"))
             #expect(try await post("\(Self.there)/zone/delete?zone=Notes", "", client).status == .seeOther)
             #expect(try await post("\(Self.there)/zone/purge?zone=New%20one", "", client).status == .seeOther)
             #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
