@@ -121,7 +121,8 @@ package enum ContainerView {
                             .line, "/containers/rename", hidden: hidden,
                             [
                                 FormField(
-                                    .code, "newName", "New name", value: newName ?? name, limit: 155, isRequired: true,
+                                    .longCode, "newName", "New name", value: newName ?? name, limit: 155,
+                                    isRequired: true,
                                     isLabelled: false)
                             ], button: "Rename"),
                     ]),
@@ -135,7 +136,8 @@ package enum ContainerView {
                             .line, "/containers/delete", hidden: hidden,
                             [
                                 FormField(
-                                    .code, "typed", "Type its name", placeholder: name, limit: 155, isRequired: true)
+                                    .longCode, "typed", "Type its name", placeholder: name, limit: 155, isRequired: true
+                                )
                             ], button: "Delete the container", buttonStyle: "go danger"),
                     ]),
             ], foot: Foot(stopwatch))
