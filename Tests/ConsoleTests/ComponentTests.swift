@@ -14,7 +14,7 @@ import Testing
         let page = try renderer.html(
             ComponentPage(.keys, head, parts, foot: foot), in: Frame(title: "T", staticFiles: files))
         let main = try #require(page.firstMatch(of: /<main[^>]*>\n(?s:(.*))<\/main>/)).output.1
-        return main.replacing("\n", with: "")
+        return String(main.replacing("\n", with: ""))
     }
 
     /// The HTML of inline content.
@@ -104,7 +104,8 @@ import Testing
         let page = try html(PageHead("T"), table)
         #expect(
             page.hasSuffix("<section class=\"empty\"><h2>No things</h2><p>Make <code>one</code>.</p></section>"))
-        #expect(try html(PageHead("T"), EmptyState("None yet.")).hasSuffix("<p class=\"remark\">None yet.</p>"))
+        #expect(
+            try html(PageHead("T"), EmptyState(sentence: "None yet.")).hasSuffix("<p class=\"remark\">None yet.</p>"))
         #expect(try html(PageHead("T"), Table("Things", ["name"], [])).hasSuffix("</h1></div></div>"))
     }
 

@@ -29,7 +29,7 @@ enum ConnectView {
                         "container", "environment", .column("credentials", "wrapped"), "reaches",
                         .column("signed in", "wrapped"), "changes", "connected", .actions("forget"),
                     ], console.accounts.connections().map(row),
-                    nothing: EmptyState("None yet", "Connect one with the form below.")),
+                    nothing: EmptyState(sentence: "None yet.")),
                 Section(
                     "connect", "Connect a container", style: "panel",
                     (draft.complaint.map {

@@ -71,7 +71,7 @@ package enum KeysView {
                                         "Revoke…", place.link("keys/revoke", [("token", token.id)]),
                                         label: "Revoke the API token \(token.name)")),
                             ], isEnded: !token.isLive)
-                    }, nothing: EmptyState("None yet."), more: more(tokens.count, "skylight token list")),
+                    }, nothing: EmptyState(sentence: "None yet."), more: more(tokens.count, "skylight token list")),
                 Fold(
                     "New API token", isOpen: draft != nil || tokens.isEmpty && !isDrafting,
                     refusal: draft?.complaint,
@@ -120,7 +120,7 @@ package enum KeysView {
                                         "Revoke…", place.link("keys/revoke", [("key", key.keyID)]),
                                         label: "Revoke the key \(key.name)")),
                             ], isEnded: !key.isLive)
-                    }, nothing: EmptyState("None yet."), more: more(keys.count, "skylight key list")),
+                    }, nothing: EmptyState(sentence: "None yet."), more: more(keys.count, "skylight key list")),
                 Fold(
                     "Register a key", isOpen: draft != nil, refusal: draft?.complaint,
                     [
@@ -180,7 +180,8 @@ package enum KeysView {
                             ], isEnded: !session.isLive(at: now))
                     },
                     nothing: EmptyState(
-                        "Nobody has signed in yet. A request that needs a user and has none gets status 421 and a link to sign in."
+                        sentence:
+                            "Nobody has signed in yet. A request that needs a user and has none gets status 421 and a link to sign in."
                     ), more: more(sessions.count, "skylight token list --web-auth")),
             ])
     }

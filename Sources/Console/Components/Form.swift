@@ -63,6 +63,8 @@ package struct FormField: ViewModel {
         /// A name that no keyboard corrects.
         case name
         case code
+        /// The name of a container.
+        case longCode
         case email
         case password
         /// Has its label as a placeholder.
@@ -121,7 +123,7 @@ package struct FormField: ViewModel {
 
     package func child(named name: String) -> Any? {
         switch (name, kind) {
-        case ("type", .text), ("type", .name), ("type", .code): "text"
+        case ("type", .text), ("type", .name), ("type", .code), ("type", .longCode): "text"
         case ("type", .email): "email"
         case ("type", .password): "password"
         case ("type", .search): "search"
@@ -129,6 +131,7 @@ package struct FormField: ViewModel {
         case ("choices", .choice(let choices)), ("choices", .sentChoice(let choices)): choices
         case ("isChoice", .choice), ("isChoice", .sentChoice), ("isSent", .sentChoice), ("isTick", .tick): true
         case ("isCode", .code), ("isCode", .area), ("isCode", .password), ("isFixed", .fixed): true
+        case ("isCode", .longCode), ("isLong", .longCode): true
         case ("isExact", .name), ("isExact", .search): true
         case ("user", .user(let user)): user
         case ("isOn", .tick(let isOn)): isOn
@@ -137,7 +140,7 @@ package struct FormField: ViewModel {
         case ("isLabelled", .search), ("isLabelled", .tick): false
         case ("type", _), ("rows", _), ("choices", _), ("user", _), ("isChoice", _), ("isSent", _), ("isTick", _),
             ("isOn", _),
-            ("isCode", _), ("isExact", _), ("accepts", _), ("isFixed", _):
+            ("isCode", _), ("isLong", _), ("isExact", _), ("accepts", _), ("isFixed", _):
             Absent()
         default: property(named: name)
         }

@@ -98,7 +98,7 @@ package struct EmptyState: Component {
     package init(_ title: String, _ text: Inline? = nil) { (self.title, self.text) = (title, text) }
 
     /// One sentence, for a part of a page.
-    package init(_ text: Inline) { (title, self.text) = (nil, text) }
+    package init(sentence: Inline) { (title, text) = (nil, sentence) }
 }
 
 // MARK: - Facts

@@ -139,7 +139,8 @@ package enum ContainerView {
                             .line, "/containers/rename", hidden: hidden,
                             [
                                 FormField(
-                                    .code, "newName", "New name", value: newName ?? name, limit: 155, isRequired: true,
+                                    .longCode, "newName", "New name", value: newName ?? name, limit: 155,
+                                    isRequired: true,
                                     isLabelled: false)
                             ], button: "Rename"),
                     ]),
@@ -153,7 +154,8 @@ package enum ContainerView {
                             .line, "/containers/delete", hidden: hidden,
                             [
                                 FormField(
-                                    .code, "typed", "Type its name", placeholder: name, limit: 155, isRequired: true)
+                                    .longCode, "typed", "Type its name", placeholder: name, limit: 155, isRequired: true
+                                )
                             ], button: "Delete the container", buttonStyle: "go danger"),
                     ]),
             ], foot: Foot(stopwatch))

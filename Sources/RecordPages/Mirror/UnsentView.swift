@@ -91,7 +91,7 @@ package enum UnsentView {
                             Inline(item.fields.sorted().map(\.string).joined(separator: ", ")),
                             item.base.map { .code($0) } ?? .faint("–"),
                         ])
-                    }, nothing: EmptyState("Nothing waits to be sent."),
+                    }, nothing: EmptyState(sentence: "Nothing waits to be sent."),
                     more: left > 0 ? "… and \(Digits.grouped(left)) more" : nil)
             ])
     }
