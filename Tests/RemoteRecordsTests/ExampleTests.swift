@@ -1,12 +1,13 @@
 import CloudKitClient
 import Foundation
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import RemoteRecords
 
-/// The example of docs/remote-records.md, which is compiled and run here.
+/// The examples of docs/remote-records.md, which are compiled and run here.
 @Suite struct ExampleTests {
     // example
     func shop(in container: Container) async throws -> [String] {
@@ -39,6 +40,95 @@ import Testing
     }
     // end
 
+    // example
+    func changes(of zoneID: ZoneID, in database: Database, since token: inout SyncToken?) async throws -> [Record] {
+        var records: [Record] = []
+        while true {
+            let page: Database.RecordZoneChanges
+            do throws(OperationError) {
+                page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+            } catch {
+                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                // Nobody knows what was deleted since: everything comes again.
+                (token, records) = (nil, [])
+                continue
+            }
+            records += try page.modifications.map { try $0.result.get() }
+            token = page.changeToken
+            if !page.moreComing { return records }
+        }
+    }
+    // end
+
+    // example
+    final class Notes: SyncEngineDelegate {
+        private let notes = Mutex<[RecordID: Record]>([:])
+        private let engine = Mutex<SyncEngine?>(nil)
+
+        func start(_ database: Database, from stored: SyncEngine.State.Serialization?) throws -> SyncEngine {
+            var configuration = SyncEngine.Configuration(
+                database: database, stateSerialization: stored, delegate: self)
+            // This object keeps the engine. If the engine kept it too, nobody would free the two.
+            configuration.keepsDelegate = false
+            let started = try SyncEngine(configuration)
+            engine.withLock { $0 = started }
+            return started
+        }
+
+        func write(_ note: Record, _ engine: SyncEngine) {
+            notes.withLock { $0[note.recordID] = note }
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(note.recordID)])
+        }
+
+        func nextRecordZoneChangeBatch(
+            _ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine
+        ) async -> RecordZoneChangeBatch? {
+            let changes = syncEngine.state.nextRecordZoneChanges(in: context.options.scope)
+            return await RecordZoneChangeBatch(pendingChanges: changes) { id in notes.withLock { $0[id] } }
+        }
+
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+            switch event {
+            case .fetchedRecordZoneChanges(let fetched):
+                for record in fetched.modifications.map(\.record) { notes.withLock { $0[record.recordID] = record } }
+            case .sentRecordZoneChanges(let sent):
+                for record in sent.savedRecords { notes.withLock { $0[record.recordID] = record } }
+                for failed in sent.failedRecordSaves {
+                    // It goes with the next send.
+                    if let conflict = failed.error.conflict { write(conflict.merged, syncEngine) }
+                }
+            default: break  // stateUpdate: store its stateSerialization together with the notes
+            }
+        }
+    }
+    // end
+
+    @Test func theExamplesOfASyncRun() async throws {
+        try await LiveServer.run { server in
+            try await server.device { client in
+                let database = Container(client).privateCloudDatabase
+                try await database.save(zone)
+                let (phone, tablet) = (Notes(), Notes())
+                let first = try phone.start(database, from: nil)
+                let second = try tablet.start(database, from: nil)
+                var note = Record(recordType: "Note", recordID: RecordID(recordName: "note", zoneID: zone))
+                note["text"] = "one"
+                phone.write(note, first)
+                try await first.sendChanges()
+                note["more"] = "two"
+                tablet.write(note, second)
+                #expect(await operationError { try await second.sendChanges() }?.code == .partialFailure)
+                try await second.sendChanges()
+                var token: SyncToken?
+                let records = try await changes(of: zone, in: database, since: &token)
+                #expect(records.map { $0["more"] as? String } == ["two"] && token != nil)
+                try await server.expireTokens()
+                let again = try await changes(of: zone, in: database, since: &token)
+                #expect(again == records)
+            }
+        }
+    }
+
     @Test func theExampleRuns() async throws {
         try await LiveServer.run { server in
             try await server.device { client in
@@ -48,14 +138,18 @@ import Testing
         }
     }
 
-    @Test func thePageHasThisExample() throws {
+    @Test func thePageHasTheseExamples() throws {
         let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-        let start = try #require(lines.firstIndex { $0 == "    // example" })
-        let end = try #require(lines.firstIndex { $0 == "    // end" })
-        let example = lines[(start + 1)..<end].map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }
-            .joined(separator: "\n")
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/remote-records.md")
-        #expect(try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example)\n```"))
+        let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/remote-records.md")
+        let page = try String(contentsOf: url, encoding: .utf8)
+        let examples = source.components(separatedBy: "    // example\n").dropFirst().compactMap {
+            $0.components(separatedBy: "    // end\n").first
+        }
+        #expect(examples.count == 3)
+        for example in examples {
+            let lines = example.split(separator: "\n", omittingEmptySubsequences: false)
+            let text = lines.map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }.joined(separator: "\n")
+            #expect(page.contains("```swift\n\(text)```"))
+        }
     }
 }

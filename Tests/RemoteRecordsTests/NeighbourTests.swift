@@ -15,6 +15,11 @@ import class GRDB.Record
         var database: RemoteRecords.Database?
         var record: RemoteRecords.Record?
 
+        /// A table of the app's own.
+        final class Line: Record {
+            override class var databaseTableName: String { "line" }
+        }
+
         func rows(_ database: Database) throws -> [Row] { try Row.fetchAll(database, sql: "SELECT 1") }
     }
 
@@ -25,6 +30,6 @@ import class GRDB.Record
         #expect(configuration.qualityOfService == QualityOfService.userInitiated)
         let queue = try DatabaseQueue()
         let count = try queue.read { try App().rows($0).count }
-        #expect(count == 1 && Record.databaseTableName.isEmpty == false)
+        #expect(count == 1 && App.Line.databaseTableName == "line")
     }
 }

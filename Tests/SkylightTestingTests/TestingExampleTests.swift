@@ -42,9 +42,8 @@ import Testing
     }
     // end
 
-    @Test(arguments: ["TestingExampleTests.swift", "XCTestExampleTests.swift"]) func thePageHasTheExamples(file: String)
-        throws
-    {
+    @Test(arguments: ["TestingExampleTests.swift", "XCTestExampleTests.swift", "SetUpExampleTests.swift"])
+    func thePageHasTheExamples(file: String) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false)

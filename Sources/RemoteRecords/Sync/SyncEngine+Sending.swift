@@ -95,7 +95,7 @@ extension SyncEngine {
             let asked = kept.withLock { $0.pending.moment }
             guard let requested = await nextBatch(options) else { return }
             let batch = kept.withLock { pass.part(of: requested, $0.pending) }
-            let isMissingMore = pass.records.count < pass.records.union(batch.missing).count
+            let isMissingMore = !pass.records.isSuperset(of: batch.missing)
             pass.records.formUnion(batch.missing)
             if !batch.missing.isEmpty { await update { $0.pending.removeSaves(of: batch.missing, addedUntil: asked) } }
             // The app may have added these zones in the meantime. They are sent before their records.
