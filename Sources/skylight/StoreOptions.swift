@@ -29,7 +29,7 @@ struct StoreOptions: ParsableArguments {
     /// or else the data folder, or else the server that has the data folder open.
     /// - Parameter isNew: true to create a missing folder. Otherwise a missing folder is an error.
     /// - Throws: `CommandFailure` if the data can't be opened; errors of the work.
-    func withStore<Value>(isNew: Bool, _ work: (any OpenStore) async throws -> Value) async throws -> Value {
+    func withStore<Value>(isNew: Bool, _ work: (any CommandData) async throws -> Value) async throws -> Value {
         if let address = try url ?? addressOfEnvironment {
             guard let engine = try await RunningServer.engine(at: address) else {
                 throw CommandFailure(
@@ -42,7 +42,7 @@ struct StoreOptions: ParsableArguments {
         }
         let folder = common.dataFolder
         if !isNew { try folder.checkExists() }
-        let store: any OpenStore
+        let store: any CommandData
         do {
             // The server's size limit applies to clients only, not to the owner of the folder.
             store = try folder.open(assetSizeLimit: AssetExchange.sizeLimit)
@@ -177,7 +177,7 @@ struct ContainerFilterOptions: ParsableArguments {
 
     /// The files of the selected environments, sorted by name.
     /// - Throws: `CommandFailure` if the container does not exist.
-    func assets(in store: any OpenStore) async throws -> [any EnvironmentAssets] {
+    func assets(in store: any CommandData) async throws -> [any EnvironmentAssets] {
         let all = try await store.allAssets()
         if let container, !all.contains(where: { $0.container == container }) { try await store.checkExists(container) }
         return all.filter { includes($0.container, $0.environment) }

@@ -135,7 +135,7 @@ struct DemoAttachment: Sendable {
 /// Applies a story to its container, in chronological order.
 struct DemoStage: Sendable {
     /// Operations per request, CloudKit's maximum.
-    private static let batchSize = 200
+    private static let batchSize = BatchModifier.operationLimit
 
     let engine: any RecordEngine
     let assets: AssetStores

@@ -303,8 +303,8 @@ public struct MirrorOptions: Sendable {
     /// Types of the public database to mirror, in addition to those of ``schema`` and those that the mirror already
     /// knows. CloudKit does not list them.
     public var publicTypes: Set<Name> = []
-    /// The number of records per request, at most 200.
-    public var pageSize = 200
+    /// The number of records per request, at most as many as CloudKit permits.
+    public var pageSize = DatabaseClient.itemLimit
     /// The time limit for a request with its repetitions and the pauses that CloudKit requests. It is long, because no
     /// user waits for a page.
     public var patience: Duration = .seconds(600)

@@ -142,7 +142,7 @@ public struct SnapshotRestorer: Sendable {
         let database = try await source.database(of: user)
         let draft = try folder.draft()
         defer { folder.close(draft) }
-        var retyped = RecordDeletion(database)
+        var retyped = BatchDeletion(database)
         if let after, let export = try await changes(from: before, to: after, in: draft, { try await retyped.add($0) })
         {
             try await retyped.finish()
@@ -157,7 +157,7 @@ public struct SnapshotRestorer: Sendable {
                 + restored.relinked).map(\.reason)
         }
         let zones = after.map { Set($0.header.zones) } ?? []
-        var deletion = RecordDeletion(database)
+        var deletion = BatchDeletion(database)
         _ = try await LineDifference.each(from: before, to: after) { difference in
             guard case .removed(let line) = difference, !difference.isMadeByTheStore,
                 line.zoneID.isDefault || zones.contains(line.zoneID)
@@ -252,8 +252,8 @@ extension SchemaDifference.Change {
 // MARK: - Deletion
 
 /// Deletes records in batches. A record that other records refer to is deleted after them.
-struct RecordDeletion {
-    private static let batchSize = 200
+struct BatchDeletion {
+    private static let batchSize = BatchModifier.operationLimit
 
     private let database: any RecordDatabase
     private var batch: [RecordOperation] = []

@@ -103,7 +103,7 @@ struct BulkTargets: Sendable {
 /// overwrite other saves.
 struct BulkWork: Sendable {
     /// Records per batch.
-    private static let batchSize = 200
+    private static let batchSize = BatchModifier.operationLimit
 
     let database: any RecordDatabase
     let place: Place

@@ -119,8 +119,8 @@ public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
 
     /// Every second item, with CONFLICT.
     public static let standard = FailingItems(of: 2, with: .conflict)
-    /// The permitted values of ``every``. A request has at most 200 items.
-    public static let everyRange = 1...200
+    /// The permitted values of ``every``: the number of items that a request can have.
+    public static let everyRange = 1...BatchModifier.operationLimit
 
     /// The interval between failing items: 3 means items 3, 6, 9 and so on of a request. A request with fewer items is
     /// not affected.

@@ -91,29 +91,29 @@ public struct RecordCheck: Sendable {
         async throws -> [RecordFinding]
     {
         known.turnPage()
-        let rules = try records.map { try RecordRules($0) }
+        let checked = try records.map { try CheckedRecord($0) }
         for record in records { known.note(record) }
-        try await lookUp(Set(rules.flatMap { $0.links.map(\.target) }), &known)
-        try await lookUp(Set(rules.flatMap { $0.assets.compactMap { FileChecksum($0.asset.fileChecksum) } }), &known)
+        try await lookUp(Set(checked.flatMap { $0.links.map(\.target) }), &known)
+        try await lookUp(Set(checked.flatMap { $0.assets.compactMap { FileChecksum($0.asset.fileChecksum) } }), &known)
         var findings: [RecordFinding] = []
         let circling = try await circling(records, &known)
         var doubtful = circling
-        for rule in rules {
-            findings += rule.findings(in: database.address.scope)
-            if circling.contains(rule.record.recordID) { findings.append(rule.circle) }
-            if let hierarchies, let parent = rule.parentID,
-                hierarchies.isNested(rule.record, below: known.ancestor(parent)?.hierarchy)
+        for item in checked {
+            findings += item.findings(in: database.address.scope)
+            if circling.contains(item.record.recordID) { findings.append(item.circle) }
+            if let hierarchies, let parent = item.parentID,
+                hierarchies.isNested(item.record, below: known.ancestor(parent)?.hierarchy)
             {
-                findings.append(rule.nestedShare)
+                findings.append(item.nestedShare)
             }
-            if let finding = hierarchies?.finding(for: rule.record) { findings.append(finding) }
-            findings += try await ShareCheck.findings(in: rule.record, at: now, isKnown: isKnown)
-            let missing = rule.links.filter { known.targets.isMissing($0.target) }.map(rule.dangling)
-            if !missing.isEmpty { doubtful.insert(rule.record.recordID) }
+            if let finding = hierarchies?.finding(for: item.record) { findings.append(finding) }
+            findings += try await ShareCheck.findings(in: item.record, at: now, isKnown: isKnown)
+            let missing = item.links.filter { known.targets.isMissing($0.target) }.map(item.dangling)
+            if !missing.isEmpty { doubtful.insert(item.record.recordID) }
             findings += missing
-            for (field, asset) in rule.assets where isStored != nil {
+            for (field, asset) in item.assets where isStored != nil {
                 if let checksum = FileChecksum(asset.fileChecksum), known.files.isMissing(checksum) {
-                    findings.append(rule.missing(asset, in: field))
+                    findings.append(item.missing(asset, in: field))
                 }
             }
         }

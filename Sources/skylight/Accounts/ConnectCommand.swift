@@ -94,7 +94,7 @@ struct ConnectCommand: AsyncParsableCommand {
     }
 
     /// - Throws: `CommandFailure` if a container of this machine has the name.
-    private func checkName(in store: any OpenStore) async throws {
+    private func checkName(in store: any CommandData) async throws {
         let isConnected = try await store.accounts.connections().contains { $0.container == container }
         do {
             try await ConnectionAttempt.checkName(container, isConnected: isConnected, in: store.engine)

@@ -42,7 +42,7 @@ struct CheckCommand: AsyncParsableCommand {
         if progress.findings > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
-    private func check(_ store: any OpenStore) async throws -> RecordCheck.Progress {
+    private func check(_ store: any CommandData) async throws -> RecordCheck.Progress {
         let address = database.address(scope)
         let target = try await store.existingDatabase(address, as: database.user)
         let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }

@@ -359,7 +359,7 @@ struct ImportTargetOptions: ParsableArguments {
     }
 
     /// The requested zone; `nil` if there is none.
-    func zoneID(in store: any OpenStore) async throws -> ZoneID? {
+    func zoneID(in store: any CommandData) async throws -> ZoneID? {
         guard let zone else { return nil }
         guard let zoneOwner else { return ZoneID(zoneName: Name(zone)) }
         return ZoneID(zoneName: Name(zone), ownerRecordName: try await store.caller(named: zoneOwner).userRecordName)

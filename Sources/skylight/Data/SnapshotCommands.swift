@@ -44,7 +44,7 @@ struct SnapshotSaveCommand: AsyncParsableCommand {
     }
 }
 
-extension OpenStore {
+extension CommandData {
     /// - Throws: `CommandFailure` if the container or its environment does not exist.
     func checkExists(_ container: ContainerID, _ environment: Environment) async throws {
         try await checkExists(container)
@@ -272,7 +272,7 @@ extension StoreOptions {
     }
 }
 
-extension OpenStore {
+extension CommandData {
     /// An environment whose databases a snapshot saves or restores.
     /// - Throws: `CommandFailure` for a container in iCloud.
     func snapshotSource(_ container: ContainerID, _ environment: Environment) async throws -> SnapshotSource {

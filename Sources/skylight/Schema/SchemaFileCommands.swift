@@ -194,7 +194,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
         var builds: IndexesUnderWay?
     }
 
-    private func carryOut(_ file: SchemaFile, in store: any OpenStore) async throws -> Outcome {
+    private func carryOut(_ file: SchemaFile, in store: any CommandData) async throws -> Outcome {
         let plan = try await plan(file, in: store)
         let isThere = try await store.engine.has(database.container, .development)
         // A missing environment has nothing to lose, and must not be created by the check.
@@ -213,7 +213,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
         return outcome
     }
 
-    private func plan(_ file: SchemaFile, in store: any OpenStore) async throws -> SchemaImportPlan {
+    private func plan(_ file: SchemaFile, in store: any CommandData) async throws -> SchemaImportPlan {
         let production =
             try await store.engine.has(database.container, .production)
             ? try await store.schema(of: .production, in: database.schemas) : nil
@@ -222,7 +222,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
             merging: merge, production: production)
     }
 
-    private func losses(of plan: SchemaImportPlan, in store: any OpenStore) async throws -> [SchemaLoss] {
+    private func losses(of plan: SchemaImportPlan, in store: any CommandData) async throws -> [SchemaLoss] {
         try await plan.losses(measuredBy: try await store.schemaDatabase(.development, in: database.schemas))
     }
 

@@ -9,7 +9,7 @@ import RemoteRecordStore
 import SQLRecordStore
 
 /// The data of a command: a folder that this process has opened, or a running server.
-protocol OpenStore: Sendable {
+protocol CommandData: Sendable {
     associatedtype Engine: RecordEngine
     associatedtype AccountStore: AccountKeeping
 
@@ -26,7 +26,7 @@ protocol OpenStore: Sendable {
     func close() async
 }
 
-extension DataFolder.Store: OpenStore {
+extension DataFolder.Store: CommandData {
     var hasServer: Bool { false }
 
     func isServerThere() async -> Bool { false }
@@ -36,7 +36,7 @@ extension DataFolder.Store: OpenStore {
     }
 }
 
-extension RemoteRecordEngine: OpenStore {
+extension RemoteRecordEngine: CommandData {
     var engine: RemoteRecordEngine { self }
     var hasServer: Bool { true }
 
@@ -50,7 +50,7 @@ extension RemoteRecordEngine: OpenStore {
     }
 }
 
-extension OpenStore {
+extension CommandData {
     /// Closes the data after some work, or its error.
     func closing<Value>(_ work: (Self) async throws -> Value) async throws -> Value {
         do {
@@ -119,7 +119,7 @@ extension OpenStore {
 
 // MARK: - Schema
 
-extension OpenStore {
+extension CommandData {
     /// The database to read and change the schema of a container's environment. Creates the environment if it is
     /// missing.
     func schemaDatabase(_ environment: Environment, in place: SchemaAccess) async throws -> any RecordDatabase {

@@ -1,7 +1,7 @@
 public import Records
 
 /// Checks one record and lists the records and files it depends on.
-struct RecordRules {
+struct CheckedRecord {
     /// A reference or a parent.
     struct Link: Hashable {
         let field: Name
@@ -263,7 +263,7 @@ struct ZoneHierarchies {
         else { return nil }
         return RecordFinding(
             kind: .besideHierarchies, recordID: record.recordID, recordType: record.recordType,
-            fieldName: RecordRules.parentField,
+            fieldName: CheckedRecord.parentField,
             explanation:
                 "It has no parent, so that no guest sees it. Other records of the type \(record.recordType) are shared, below a root. "
                 + "Save it with a parent if guests should see it")
