@@ -45,7 +45,7 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test system-packages embedded-files test-packages picture-packages bench-packages
+.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test image system-packages embedded-files test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
@@ -56,6 +56,7 @@ help:
 	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
 	@echo "make package      make a .deb and a .tar.gz that need no Swift (docs/packages.md)"
 	@echo "make package-test try the .deb in a bare Debian made by debootstrap; needs root"
+	@echo "make image        make a container image of the .deb with buildah; needs root"
 	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
 run: system-packages embedded-files
@@ -149,9 +150,14 @@ package: system-packages
 
 # A release of Debian for `make package-test`.
 SUITE ?= bookworm
+# The newest.
+PACKAGE = $$(ls -t .build-package/packages/skylight_*.deb | head -n 1)
 package-test: package
-	@Scripts/install-packages curl debootstrap lintian
-	@Scripts/test-package "$$(ls -t .build-package/packages/skylight_*.deb | head -n 1)" $(SUITE)
+	@Scripts/install-packages curl debootstrap lintian "systemd-container?"
+	@Scripts/test-package "$(PACKAGE)" $(SUITE)
+image: package
+	@Scripts/install-packages buildah debootstrap
+	@Scripts/make-image "$(PACKAGE)"
 
 # For templates, static files and demo files that were added or removed.
 embedded-files:

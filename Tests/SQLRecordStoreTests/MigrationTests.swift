@@ -1,4 +1,9 @@
+import Foundation
 import GRDB
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
 import Testing
 
 @testable import SQLRecordStore
@@ -31,5 +36,23 @@ import Testing
         try queue.write { db in try db.execute(sql: rows) }
         try StoreMigrations.migrator.migrate(queue)
         #expect(try queue.read { db in try String.fetchAll(db, sql: query) } == expected)
+    }
+
+    @Test("The file of a newer version is refused, and not changed")
+    func newer() async throws {
+        let folder = try TemporaryFolder()
+        var engine = try SQLRecordEngine(folder: folder.url)
+        try await engine.withZone().save("a", in: notes)
+        await engine.close()
+        let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite")
+        let queue = try DatabaseQueue(path: file.path(percentEncoded: false))
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
+        try queue.close()
+        let before = try Data(contentsOf: file)
+        engine = try SQLRecordEngine(folder: folder.url)
+        let refused = await refusal { _ = try await engine.full(.private).pull(notes) }
+        await engine.close()
+        #expect(refused?.reason.hasSuffix("was written by a newer version of Skylight; use that version") == true)
+        #expect(try Data(contentsOf: file) == before)
     }
 }

@@ -23,9 +23,6 @@ final class SQLitePool: WritableConnections {
             try Self.checkOrigin(of: path, key)
             let pool = try DatabasePool(path: path, configuration: Self.configuration)
             try pool.read { try Self.checkOrigin(of: $0, key) }
-            if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
-                throw StoreProblem.newer(key)
-            }
             if try pool.read({ try !StoreMigrations.migrator.hasCompletedMigrations($0) }) {
                 try StoreMigrations.migrator.migrate(pool)
             }
@@ -41,7 +38,7 @@ final class SQLitePool: WritableConnections {
         }
     }
 
-    /// Throws if the file is another program's database, before anything in it is changed.
+    /// Throws if the file is another program's database or a newer version's, before anything in it is changed.
     private static func checkOrigin(of path: String, _ key: StoreKey) throws {
         // With a log or journal the file alone may be inconsistent. Such a file is checked again once it is open.
         guard ["-wal", "-journal"].allSatisfy({ access(path + $0, F_OK) != 0 }) else { return }
@@ -57,6 +54,7 @@ final class SQLitePool: WritableConnections {
         guard try db.tableExists("grdb_migrations") else {
             throw RecordError(.internalError, "\(key) belongs to another program. Move it away")
         }
+        if try StoreMigrations.migrator.hasBeenSuperseded(db) { throw StoreProblem.newer(key) }
     }
 
     /// Maximum number of concurrent readers: one for each thread of the concurrency pool, plus those of long reads.
