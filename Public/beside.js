@@ -9,6 +9,7 @@ import { enableTimes } from './times.js'
 import { enableUploads } from './upload.js'
 
 const storageKey = 'beside'
+const rowsKey = 'rows'
 const fits = matchMedia('(min-width: 860px) and (min-height: 521px)')
 // Where there is less room, it lies over the table, so it only opens when asked.
 const fitsBeside = matchMedia('(min-width: 1180px) and (min-height: 521px)')
@@ -19,7 +20,7 @@ const icons = { previous: 'm4 10 4-4 4 4', next: 'm4 6 4 4 4-4', close: 'm4 4 8 
 export function enableBeside() {
   const answer = document.querySelector('.answer:has(> table[data-cells])')
   const foot = document.querySelector('.sheet .foot')
-  if (!answer || !foot) return
+  if (!answer || !foot) return showNeighbours()
   const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Side panel', title: 'Show the record of the selected row beside the table' })
   button.dataset.beside = ''
   const beside = new Beside(answer, () => {
@@ -42,6 +43,7 @@ export function enableBeside() {
     event.preventDefault()
   })
   if (fitsBeside.matches && kept()) beside.turn(true)
+  addEventListener('pagehide', () => keepRows(beside.rows))
 }
 
 class Beside {
@@ -172,10 +174,7 @@ class Beside {
 
   button(name, drawing, row) {
     const button = Object.assign(document.createElement('button'), { type: 'button', className: 'bare', ariaLabel: name, title: name })
-    const icon = document.querySelector('svg.icon').cloneNode()
-    icon.append(document.createElementNS(icon.namespaceURI, 'path'))
-    icon.firstChild.setAttribute('d', drawing)
-    button.append(icon)
+    button.append(icon(drawing))
     button.addEventListener('click', () => {
       if (name === 'Close') return this.leave()
       if (!row) return
@@ -214,6 +213,27 @@ class Beside {
   }
 }
 
+// The page of a record leads to those before and after it in the table that it was opened from.
+function showNeighbours() {
+  const actions = document.querySelector('main:has(> .parts) > .heading > .actions')
+  const rows = actions ? keptRows() : []
+  const at = rows.indexOf(location.pathname + location.search)
+  if (at < 0) return
+  const links = [['Previous record', icons.previous, rows[at - 1]], ['Next record', icons.next, rows[at + 1]]].filter(([, , href]) => href).map(([name, drawing, href]) => {
+    const link = Object.assign(document.createElement('a'), { className: 'button', href, title: name, ariaLabel: name })
+    link.append(icon(drawing))
+    return link
+  })
+  actions.prepend(Object.assign(document.createElement('span'), { className: 'faint', textContent: `${at + 1} of ${rows.length}` }), ...links)
+}
+
+function icon(drawing) {
+  const drawn = document.querySelector('svg.icon').cloneNode()
+  drawn.append(document.createElementNS(drawn.namespaceURI, 'path'))
+  drawn.firstChild.setAttribute('d', drawing)
+  return drawn
+}
+
 // Identifiers exist only once in a page.
 function rename(part) {
   for (const element of part.querySelectorAll('[id]')) element.id = `beside-${element.id}`
@@ -221,6 +241,15 @@ function rename(part) {
     for (const element of part.querySelectorAll(`[${name}]`)) element.setAttribute(name, `beside-${element.getAttribute(name)}`)
   }
   for (const link of part.querySelectorAll('a[href^="#"]')) link.setAttribute('href', `#beside-${link.hash.slice(1)}`)
+}
+
+function keepRows(rows) {
+  const links = rows.map(row => row.querySelector('th.name > a'))
+  try { sessionStorage.setItem(rowsKey, JSON.stringify(links.map(link => link.pathname + link.search))) } catch { /* Without storage, records have no neighbours. */ }
+}
+
+function keptRows() {
+  try { return JSON.parse(sessionStorage.getItem(rowsKey)) ?? [] } catch { return [] }
 }
 
 function kept() {

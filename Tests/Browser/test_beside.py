@@ -43,6 +43,14 @@ def test_records_open_beside_the_table(table):
     expect(panel).to_have_count(0)
     page.locator("tbody th.name").get_by_role("link", name="note3").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
+    # The page leads on through the rows of the table.
+    expect(page.locator(".heading .actions")).to_contain_text("4 of 5")
+    page.get_by_role("link", name="Next record").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note4")
+    expect(page.get_by_role("link", name="Next record")).to_have_count(0)
+    page.get_by_role("link", name="Previous record").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
+    assert not problems(page)
 
 
 def test_the_keys_go_on_from_the_row_that_was_left(table):

@@ -15,7 +15,6 @@ ANSWERED = {
     "zones": (CHAT + "/changes", [], "all zones, by latest change"),
 }
 UNANSWERED = {
-    "refused": CHAT + "/query?type=Message&filter1=author&is1=EQUALS&value1=x",
     "unreadable": CHAT + "/query?type=Message&filter1=sentAt&is1=GREATER_THAN&value1=yesterday",
     "without a value": CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=",
     "without names": CHAT + "/fetch?zone=Chats",
@@ -54,6 +53,13 @@ def test_a_form_without_an_answer_is_open(look, page_name):
     page = look(UNANSWERED[page_name])
     expect(page.locator("form.ask button.go")).to_be_visible()
     expect(page.locator(".chip").filter(visible=True)).to_have_count(0)
+
+
+def test_a_refusal_is_the_answer_and_marks_the_chip_that_needs_an_index(look):
+    page = look(CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&filter2=author&is2=EQUALS&value2=Person%2Fada")
+    expect(page.locator("form.ask button.go")).to_be_hidden()
+    expect(page.locator(".chip")).to_have_text(["room is General", "author is Ada Lovelace no index"])
+    expect(page.locator("main .go").filter(visible=True)).to_have_text(["Add QUERYABLE to author"])
 
 
 @pytest.mark.parametrize("size", [(1360, 720), (390, 844)])
@@ -113,8 +119,11 @@ def test_a_filter_goes_with_one_click_and_comes_with_another(open_page, scripts)
     page.get_by_role("link", name="Remove sorted by sentAt newest first").click()
     page.wait_for_url(lambda url: "sort1" not in url)
     expect(page.locator(".chip")).to_have_count(0)
+    rows = page.locator("tbody tr").count()
     page.get_by_role("link", name="+ Filter").click()
+    # The rows stay until the filter has a value.
     expect(page.get_by_label("Value of filter 1")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(rows)
 
 
 @pytest.mark.parametrize("scripts", [True, False])

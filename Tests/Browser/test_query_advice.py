@@ -75,6 +75,7 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
     drop_all(page, there)
     page.goto(f"{there}/query?{QUESTION}&zone=Items")
     sample = page.locator(".codes details").filter(has=page.locator("summary", has_text="curl"))
+    unfold(page)
     sample.locator("summary").click()
     command = sample.locator("pre").inner_text()
     assert server.address in command

@@ -67,7 +67,7 @@ def test_a_list_is_shared_accepted_read_and_left(open_page, server, container):
     link = share(owner, container)
     owner.goto(record(container, "milk"))
     expect(panel(owner)).to_contain_text("A child of groceries, the root of the share “Groceries”.")
-    expect(panel(owner).get_by_role("listitem").filter(has_text="Ada")).to_contain_text("invited")
+    expect(panel(owner).get_by_role("listitem").filter(has_text="Ada")).to_contain_text("pending")
 
     guest = open_page(link + "#Groceries")
     expect(guest.get_by_role("heading", name="Groceries")).to_be_visible()
@@ -103,7 +103,7 @@ def test_a_list_is_shared_accepted_read_and_left(open_page, server, container):
     expect(guest.get_by_role("heading", name="milk")).to_be_visible()
     expect(guest.locator("main")).to_contain_text("has no record with this name")
     owner.reload()
-    expect(panel(owner).get_by_role("listitem").filter(has_text="Ada")).to_contain_text("has left")
+    expect(panel(owner).get_by_role("listitem").filter(has_text="Ada")).to_contain_text("removed")
 
 
 def test_rights_are_changed_and_sharing_stops(open_page, container):

@@ -44,7 +44,7 @@ def test_lanes_move_while_the_page_is_open(open_page, lanes):
     expect(phone).to_contain_text("up to date")
     save(lanes, "two")
     expect(phone).to_contain_text("1 change behind")
-    expect(phone).to_have_class(re.compile("troubled"))
+    expect(phone).not_to_have_class(re.compile("stuck"))
     expect(phone.get_by_role("link", name="two")).to_be_visible()
     pull(lanes, "phone", token)
     expect(phone).to_contain_text("up to date")

@@ -86,10 +86,10 @@ import Testing
                     && page.contains("only invited users can use the link"))
             let graces = try Self.row(of: "name=grace", on: page)
             #expect(
-                graces.contains("<td>may read and write</td>") && graces.contains(">takes part<")
+                graces.contains("<td>may read and write</td>") && graces.contains(">accepted<")
                     && graces.contains("<time"))
             #expect(graces.contains("no request since the server started"))
-            #expect(try Self.row(of: "nobody@example.org", on: page).contains("invited, but no user has this address"))
+            #expect(try Self.row(of: "nobody@example.org", on: page).contains("pending: no user has this address"))
             #expect(page.contains("The invitation of &#39;nobody@example.org&#39; leads to nobody"))
             // Grace's phone pulls, and then falls behind.
             var there = stage.address

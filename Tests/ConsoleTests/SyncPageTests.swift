@@ -54,7 +54,7 @@ import Testing
                 page.contains(
                     "data-live-turn hidden>Pause</button><noscript><a class=\"button\" href=\"\">Look again</a></noscript>"
                 ))
-            #expect(page.contains("<b class=\"warn\">1 client is behind (2 of 2 clients have pulled a zone)"))
+            #expect(page.contains("<b class=\"faint\">1 client is behind (2 of 2 clients have pulled a zone)"))
             let (state, latest) = (
                 try #require(page.firstRange(of: "1 client is behind (")),
                 try #require(page.firstRange(of: "Latest requests"))
@@ -66,7 +66,7 @@ import Testing
             #expect((1...2).contains(Self.dots("pulled", in: phone)), "requests at the same time share a mark")
             let tablet = try Self.lane(of: "tablet", in: page)
             #expect(
-                tablet.hasPrefix(" troubled") && tablet.contains("2 changes behind")
+                !tablet.hasPrefix(" stuck") && tablet.contains("2 changes behind")
                     && tablet.contains("class=\"lacks\""))
             let query = FormFields.url("", [("token", old.text)]).dropFirst()
             #expect(
@@ -104,10 +104,10 @@ import Testing
             try await stage.pull(from: "phone", since: token)
             let request = try #require(stage.log.latest(1).first)
             let lane = try Self.lane(of: "phone", in: try await stage.page("sync"))
-            #expect(lane.hasPrefix(" troubled") && lane.contains("its token expired"))
+            #expect(lane.hasPrefix(" stuck") && lane.contains("its token expired"))
             #expect(
                 try await stage.page("sync").contains(
-                    "1 client has an error or a warning (1 of 1 client has pulled a zone)"))
+                    "1 client is stuck (1 of 1 client has pulled a zone)"))
             #expect(
                 lane.contains("Its last fetch failed: BAD_REQUEST, client knowledge differs from server knowledge.")
                     && lane.contains("id=\(request.id)\">Request</a>"))

@@ -29,19 +29,25 @@ package struct ClientHistory: Sendable {
     /// them when it comes.
     /// - Parameter notifications: those of the client's user, the latest first.
     package func isStuck(at now: Timestamp, _ notifications: [LoggedNotification]) -> Bool {
-        func isLate(since time: Timestamp) -> Bool { now.milliseconds - time.milliseconds >= Self.patience }
         guard parts.contains(where: { now.milliseconds - $0.lastSeen.milliseconds < Self.attention }) else {
             return false
         }
-        func isStuck(_ feed: ClientFeed) -> Bool {
-            feed.error != nil
-                || feed.moreComing && (feed.warnings[.moreComingNotFollowed] != nil || isLate(since: feed.lastPulled))
-        }
-        let isAtAPull = parts.contains { $0.feeds.contains(where: isStuck) }
+        let isAtAPull = parts.contains { $0.feeds.contains { Self.isStuck($0, at: now) } }
         if isAtAPull || notifications.isEmpty { return isAtAPull }
         return NotificationHabit.habits(of: self, notifications).contains { habit in
-            if case .notifiedButNotFetched(_, let since) = habit { isLate(since: since) } else { false }
+            if case .notifiedButNotFetched(_, let since) = habit { Self.isLate(since: since, at: now) } else { false }
         }
+    }
+
+    /// True if someone should look at the pulls of one feed.
+    package static func isStuck(_ feed: ClientFeed, at now: Timestamp) -> Bool {
+        feed.error != nil
+            || feed.moreComing
+                && (feed.warnings[.moreComingNotFollowed] != nil || isLate(since: feed.lastPulled, at: now))
+    }
+
+    private static func isLate(since time: Timestamp, at now: Timestamp) -> Bool {
+        now.milliseconds - time.milliseconds >= patience
     }
 }
 

@@ -98,8 +98,12 @@ package struct OtherDatabaseInputs: ViewModel {
     /// - Parameters:
     ///   - scopes: the available databases.
     ///   - zones: the zones of the other place.
+    ///   - zoneName: the name to offer; `nil` for that of the visit's own zone.
     ///   - mark: the identifier of the user field for scripts.
-    package init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], mark: String? = nil) {
+    package init(
+        _ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], zoneName offered: String? = nil,
+        mark: String? = nil
+    ) {
         let fields = visit.fields
         let address = visit.place.address
         let environment = fields.text(OtherDatabase.environmentField) ?? address.environment.rawValue
@@ -114,7 +118,7 @@ package struct OtherDatabaseInputs: ViewModel {
             visit.people, name: OtherDatabase.userField, label: "User", mark: mark,
             selected: fields.text(OtherDatabase.userField) ?? visit.people.actor.handle)
         let place = visit.place.with { $0.address.scope = DatabaseScope(rawValue: database) ?? address.scope }
-        zoneName = fields[OtherDatabase.zoneField] ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
+        zoneName = fields[OtherDatabase.zoneField] ?? offered ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
         self.zones = zones.prefix(Frame.zoneLimit).map { place.zoneText($0.zoneID) }
     }
 }

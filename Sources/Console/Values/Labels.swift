@@ -77,9 +77,9 @@ extension SharePermission {
 extension ShareParticipant.Status {
     package var words: String {
         switch self {
-        case .invited: "invited"
-        case .accepted: "takes part"
-        case .removed: "has left"
+        case .invited: "pending"
+        case .accepted: "accepted"
+        case .removed: "removed"
         }
     }
 

@@ -112,10 +112,13 @@ package struct ZoneCopyView: Page {
     }
 
     private static func page(_ zoneID: ZoneID, _ visit: Visit, complaint: RecordError?) async throws -> ZoneCopyView {
-        ZoneCopyView(
+        // A zone can't be copied onto itself, so the form begins with a name that works.
+        let offered = zoneID.isDefault ? "Copy" : "\(visit.zoneName(zoneID)) copy"
+        return ZoneCopyView(
             title: "Copy \(visit.zoneName(zoneID))", name: visit.zoneName(zoneID),
             records: try await visit.counts(in: zoneID).map { Digits.count($0.total, "record") },
-            there: OtherDatabaseInputs(visit, scopes: [.private, .public]), complaint: complaint.map { PageError($0) },
+            there: OtherDatabaseInputs(visit, scopes: [.private, .public], zoneName: offered),
+            complaint: complaint.map { PageError($0) },
             action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

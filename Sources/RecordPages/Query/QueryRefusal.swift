@@ -56,13 +56,13 @@ extension QueryRefusal {
         let place = visit.place
         let typeName = form.type ?? ""
         let needs = IndexNeeds(problems, of: plan.query, type: type, building: works.builds)
-        let isOnlyOne = needs.problems.count == 1 && needs.problems.first == problems.first
         reasons = needs.problems.compactMap { problem in
             var note = problem.note
             if case .missingIndex(let key, let indexes, _) = problem, indexes.isEmpty {
                 note = "A field of type \(type?.definition(of: key)?.type.schemaName ?? "this") can't have this index."
             }
-            return isOnlyOne && note == nil ? nil : Reason(reason: isOnlyOne ? nil : problem.error.reason, note: note)
+            let isAbove = problem == problems.first
+            return isAbove && note == nil ? nil : Reason(reason: isAbove ? nil : problem.error.reason, note: note)
         }
         addition = Addition(
             needs,

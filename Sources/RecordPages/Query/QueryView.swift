@@ -117,11 +117,11 @@ extension QueryView {
                 fields: known == nil || !visit.offers(.types)
                     ? nil : visit.place.link("type", [("type", typeName.string)]),
                 folded: form.folded(
-                    plan, type: known, outcome: footer.outcome, isAnswered: table != nil || noMatch != nil,
-                    visit: visit,
+                    plan, type: known, outcome: footer.outcome,
+                    isAnswered: table != nil || noMatch != nil || refusal != nil, visit: visit,
                     title: title),
                 addition: visit.place.link(
-                    "query", form.adding("filter", visit).parameters + [("draft", "1"), FoldedForm.editing]),
+                    "query", form.adding("filter", visit).parameters + [FoldedForm.editing]),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
                 facet: facet, map: map, table: table, noMatch: noMatch,
                 firstSteps: nil, typeQuestion: nil,
@@ -315,7 +315,7 @@ extension QueryView.Footer {
         let shown = Digits.grouped(answer.records.count)
         outcome =
             if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }
-        page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
+        page = form.page > 1 ? "page \(Digits.grouped(form.page))" : nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
         first = form.page > 2 ? link(form.changed { _ in }) : nil

@@ -30,11 +30,10 @@ struct ClientLane: ViewModel {
     let user: String
     let requests: Frame.Link
     let seen: String
-    let isTroubled: Bool
+    /// True if the client needs someone. To be some changes behind is normal.
+    let isStuck: Bool
     let isBehind: Bool
     let state: String
-    /// `good`, `warn`, `bad` or `faint`.
-    let tone: String
     let tokenPosition: PullRow.TokenPosition?
     /// The changes that it lacks, and the first of these records.
     let lacking: Frame.Link?
@@ -100,8 +99,7 @@ extension ClientLane {
         let (state, href) = (tone == "warn" ? "\(words) behind" : words, tokenPosition?.href)
         self.state = given.flatMap { feed.moreComing ? Self.stopped(at: $0, of: newest) : nil } ?? state
         self.isBehind = isBehind
-        isTroubled = isBehind || tone == "bad" || !notes.isEmpty
-        self.tone = isBehind ? "warn" : tone
+        isStuck = ClientHistory.isStuck(feed, at: now) || given.map { $0.validity != .good } ?? false
         self.notes = notes
         track = ruler.flatMap { ruler in
             given.flatMap { Track($0, sent: sent, isBehind: tone != "good", state: state, href: href, ruler) }
@@ -122,10 +120,8 @@ extension ClientLane {
         user = visit.people.name(of: history.user)
         seen = last.agoText(at: now)
         self.requests = Self.link(to: history, count: history.parts.reduce(0) { $0 + $1.requestCount }, visit)
-        (isTroubled, isBehind) = (false, false)
-        (state, tone) = (
-            pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone", "faint"
-        )
+        (isStuck, isBehind) = (false, false)
+        state = pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone"
         (tokenPosition, lacking, track) = (nil, nil, nil)
         (next, notes) = ([], [])
         dots = LaneDot.all(requests, at: now, visit)

@@ -13,7 +13,7 @@ package struct SyncView: Page {
     /// The lanes in one sentence.
     struct State: ViewModel {
         let text: String
-        /// `good`, `warn` or `bad`.
+        /// `good`, `bad`, or `faint` for clients that are behind.
         let tone: String
     }
 
@@ -81,25 +81,21 @@ extension SyncView.State {
     fileprivate init?(_ lanes: [ClientLane], known: Int) {
         if lanes.isEmpty { return nil }
         let all = SyncView.clients(in: lanes)
-        let (troubled, behind) = (
-            SyncView.clients(in: lanes.filter(\.isTroubled)), SyncView.clients(in: lanes.filter(\.isBehind))
-        )
-        tone = troubled == 0 ? "good" : troubled == behind ? "warn" : "bad"
+        let stuck = SyncView.clients(in: lanes.filter(\.isStuck))
+        let behind = SyncView.clients(in: lanes.filter { $0.isStuck || $0.isBehind }) - stuck
+        tone = stuck > 0 ? "bad" : behind > 0 ? "faint" : "good"
         let pulling = "\(all) of \(Digits.count(known, "client")) \(all == 1 ? "has" : "have") pulled a zone"
-        if troubled == 0 {
+        if stuck + behind == 0 {
             text =
                 all < known
                 ? "Each client that pulls has everything (\(pulling))"
                 : all == 1 ? "The client has everything" : "All clients have everything"
             return
         }
-        let others = troubled - behind
-        let parts = [
-            behind == 0 ? nil : "\(Digits.count(behind, "client")) \(behind == 1 ? "is" : "are") behind",
-            others == 0
-                ? nil : "\(Digits.count(others, "client")) \(others == 1 ? "has" : "have") an error or a warning",
-        ]
-        text = "\(parts.compactMap(\.self).joined(separator: ", ")) (\(pulling))"
+        let parts = [(stuck, "stuck"), (behind, "behind")].filter { $0.0 > 0 }.map { count, state in
+            "\(Digits.count(count, "client")) \(count == 1 ? "is" : "are") \(state)"
+        }
+        text = "\(parts.joined(separator: ", ")) (\(pulling))"
     }
 }
 

@@ -157,7 +157,7 @@ extension ParticipantRow {
         let isLost = participant.status == .invited && user == nil
         (status, tone) =
             isLost
-            ? ("invited, but no user has this address", "bad") : (participant.status.words, participant.status.tone)
+            ? ("pending: no user has this address", "bad") : (participant.status.words, participant.status.tone)
         accepted = participant.role == .owner ? nil : participant.accepted.map { ValueView(.time($0)) }
         guard participant.status == .accepted, let reader = participant.userRecordName else {
             (readings, unread) = ([], nil)

@@ -55,7 +55,7 @@ package enum ZonesView {
                     Table(
                         "Zones of the database",
                         [
-                            "zone", .number("records"), .number("deletions"), .column("types", "faint"),
+                            "zone", .number("records"), .number("deletions"), .column("types", "faint listed"),
                             "current token", "shared with", "read",
                         ], rows,
                         nothing: EmptyState(
