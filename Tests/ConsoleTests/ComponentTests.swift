@@ -49,7 +49,7 @@ import Testing
             try html(.buttons([.button("A", "/a"), Frame.Link(text: "B", href: "/b", isDownload: true)]))
                 == "<p><span class=\"row\"><a class=\"button\" href=\"/a\">A</a> <a href=\"/b\" download>B</a> </span></p>"
         )
-        #expect(try html(.time(time)).contains("<time datetime=\"1970-01-01T00:00:00.000Z\">"))
+        #expect(try html(.time(time)).contains("<time datetime=\"1970-01-01T00:00:00Z\">"))
         #expect(try html(.list(["a", .code("b")])) == "<p>a, <code>b</code></p>")
         #expect(try html(.list([])) == "<p></p>")
         #expect(
@@ -136,8 +136,8 @@ import Testing
             "<label for=\"token-name\">Name</label> <input type=\"text\" id=\"token-name\" name=\"name\" "
                 + "value=\"&quot;a&quot;\" placeholder=\"Web app\" required maxlength=\"9\" autocomplete=\"off\">",
             "<label for=\"key\">Key</label> <div><input type=\"text\" id=\"key\" name=\"key\" value=\"\" class=\"mono\" "
-                + "autocapitalize=\"none\" spellcheck=\"false\" aria-describedby=\"key-hint\" pattern=\"[0-9]*\" "
-                + "title=\"digits\" autocomplete=\"off\">",
+                + "autocapitalize=\"none\" spellcheck=\"false\" pattern=\"[0-9]*\" title=\"digits\" "
+                + "aria-describedby=\"key-hint\" autocomplete=\"off\">",
             "<p class=\"faint\" id=\"key-hint\">As <code>hex</code>.</p></div>",
             "name=\"handle\" value=\"\" autocapitalize=\"none\"", "<input type=\"password\"",
             "<input type=\"email\" id=\"mail\" name=\"mail\" value=\"\" aria-label=\"E-mail\"",

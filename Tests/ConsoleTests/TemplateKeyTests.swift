@@ -54,9 +54,9 @@ import Testing
 
     @Test func aMisspeltKeyIsFound() throws {
         let models = try Self.models.get()
-        let known = models.keys(of: models.reachable(from: ["ZonesView", "PageContext", "Frame"]))
+        let known = models.keys(of: models.reachable(from: ["ZoneView", "PageContext", "Frame"]))
         #expect(
-            known.isSuperset(of: ["rows", "deletions", "frame", "formSecret"])
+            known.isSuperset(of: ["types", "deletions", "frame", "formSecret"])
                 && known.isDisjoint(with: ["rwos", "entriesRead"]))
         let tags = Tags(
             "{{<layout}}{{$main}}{{#one}}{{ two.three }}{{^empty(four)}}{{.}}{{/empty(four)}}{{>b}}{{>*.five}}{{/one}}{{/main}}{{/layout}}"
@@ -149,6 +149,9 @@ private struct ViewModels {
             if let result = code.wholeMatch(of: /case [^"]+: "(\w+)"/)?.output.1 {
                 model.results.insert(String(result))
             }
+            if let payload = code.wholeMatch(of: /case \w+\((.*)\)/)?.output.1 {
+                model.propertyTypes.formUnion(payload.matches(of: /[A-Z]\w*(?:\.[A-Z]\w*)*/).map { String($0.output) })
+            }
             guard code.hasPrefix("case \"") || code.hasPrefix("case (\"") else { return }
             model.children.formUnion(code.prefix { $0 != ":" }.matches(of: /"(\w+)"/).map { String($0.output.1) })
         } else if isMember, code.contains("static let template = ") {
@@ -184,7 +187,9 @@ private struct ViewModels {
         while let name = open.popLast() {
             guard seen.insert(name).inserted, let model = types[name] else { continue }
             for type in model.propertyTypes {
-                open += candidates(for: type, in: name).filter { types[$0]?.isViewModel == true }
+                open += candidates(for: type, in: name).filter {
+                    types[$0]?.isViewModel == true || $0.hasPrefix("\(name).")
+                }
             }
         }
         return seen

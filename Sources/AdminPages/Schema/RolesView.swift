@@ -136,7 +136,7 @@ struct GrantEditor: Component {
     }
 
     let typeName: String
-    let permissions = Grant.Permission.allCases.map(\.rawValue)
+    let permissions: [String] = Grant.Permission.allCases.map(\.rawValue)
     let lines: [Line]
     let action: String
     /// The address of this form.

@@ -34,7 +34,7 @@ package struct Table: Component {
 
     package struct Row: ViewModel {
         let style: String?
-        fileprivate(set) var cells: [Cell]
+        var cells: [Cell]
 
         /// - Parameter isEnded: true for what is revoked or expired.
         package init(_ cells: [Inline], isEnded: Bool = false) {
