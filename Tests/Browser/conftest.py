@@ -1,10 +1,13 @@
 """A running server with demo data, Chromium and WebKit."""
 
+import http.server
+import threading
+
 import demo_clients
 import pytest
 import webkit
 from chromium import chromium
-from page_server import Server
+from page_server import PASSWORD, Server
 from playwright.sync_api import expect, sync_playwright
 from waiting import PATIENCE
 
@@ -40,6 +43,49 @@ def demo():
     yield from demonstrate()
 
 
+@pytest.fixture(scope="session")
+def closed():
+    """A server with demo data that requires credentials."""
+    server = Server("--demo", "--auth", "required", SKYLIGHT_ADMIN_PASSWORD=PASSWORD)
+    yield server
+    server.stop()
+
+
+# An app on a page of another origin: it sends a request, opens the sign-in window it is told, and repeats the request with the window's token.
+APP = """<!doctype html><title>App</title><button>Sign in</button><output></output>
+<script>
+const said = new URLSearchParams(location.search)
+addEventListener('message', event => { window.told = { data: event.data, origin: event.origin } })
+document.querySelector('button').addEventListener('click', async () => {
+  const answer = await fetch(said.get('ask'))
+  const { redirectURL } = await answer.json()
+  window.status421 = answer.status
+  window.open(redirectURL, 'signin', 'popup,width=480,height=640')
+})
+</script>"""
+
+
+@pytest.fixture(scope="session")
+def app():
+    """The origin of an app's pages: another port, which browsers treat as the same site."""
+
+    class Pages(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(APP.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
 @pytest.fixture
 def empty_server():
     """Tests name servers of their own before `open_page`, so that pages close first."""
@@ -72,25 +118,40 @@ def listen(page, address: str, complaints: list):
 
 
 @pytest.fixture
-def open_page(browser, server):
-    """Opens pages in their own contexts."""
+def new_page(browser, server):
+    """Makes pages in their own contexts, also for errors of servers and lines, which a browser logs in its console."""
     contexts = []
+
+    def new_page(at=None, **options):
+        options.setdefault("viewport", {"width": 1440, "height": 860})
+        contexts.append(browser.new_context(base_url=(at or server).address, **options))
+        return contexts[-1].new_page()
+
+    yield new_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def open_page(new_page, server):
+    """Opens pages in their own contexts. What the browser logs in its console is an error."""
     complaints = []
 
     def open_page(path: str = "/", at=None, **options):
-        options.setdefault("viewport", {"width": 1440, "height": 860})
-        address = (at or server).address
-        context = browser.new_context(base_url=address, **options)
-        contexts.append(context)
-        page = context.new_page()
-        listen(page, address, complaints)
+        page = new_page(at, **options)
+        listen(page, (at or server).address, complaints)
         page.goto(path)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
     assert complaints == []
+
+
+@pytest.fixture
+def container(request):
+    """The name of a container for one test."""
+    name = request.node.path.stem.removeprefix("test_") + request.node.name
+    return "iCloud.com.example." + "".join(filter(str.isalnum, name))
 
 
 @pytest.fixture(scope="session")

@@ -58,9 +58,6 @@ class Hand:
         area = "Ways to read records" if name in ("Query", "Fetch", "Changes") else "Pages"
         self.page.get_by_label(area, exact=True).get_by_role("link", name=name).click()
 
-    def tab(self, name: str):
-        self.page.get_by_label("Tabs").get_by_role("link", name=name).click()
-
     def button(self, name: str):
         self.page.get_by_role("button", name=name, exact=True).last.click()
 

@@ -7,11 +7,13 @@ from pictures import keep
 
 
 def check_looks(page, widths=(1440, 390), picture: str | None = None, height: int = 860, alone: int | None = None):
-    """Axe finds nothing, and nothing overflows. Keeps screenshots under a name: light and wide, dark and narrow.
+    """Axe finds nothing, and nothing overflows. Keeps screenshots under a name: light and wide, dark and narrow. Afterwards the page is light, and as wide
+    as before.
 
     With a number, axe looks at one theme in one width alone, which takes a third of the time.
     """
     page.emulate_media(reduced_motion="reduce")
+    before = page.viewport_size
     for index, width in enumerate(widths):
         page.set_viewport_size({"width": width, "height": height})
         for number, scheme in enumerate(["light", "dark"], 2 * index):
@@ -22,6 +24,8 @@ def check_looks(page, widths=(1440, 390), picture: str | None = None, height: in
             if picture and (scheme, width) in [("light", widths[0]), ("dark", widths[-1])]:
                 keep(page, f"{picture} {scheme} {width}")
         check_fits(page, width)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(before)
 
 
 def check_fits(page, width: int):
@@ -29,14 +33,6 @@ def check_fits(page, width: int):
     assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url}, {width} wide"
     main = "document.querySelector('main')"
     assert page.evaluate(f"{main} ? {main}.scrollWidth - {main}.clientWidth : 0") <= 0, f"{page.url}, {width} wide"
-
-
-def entries(page):
-    return page.get_by_label("Pages", exact=True)
-
-
-def tabs(page):
-    return page.get_by_label("Tabs", exact=True)
 
 
 def check_navigation(page):

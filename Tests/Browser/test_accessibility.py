@@ -56,11 +56,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_pages_of_errors_are_pages_too(browser, server, name):
+def test_pages_of_errors_are_pages_too(new_page, name):
     path, status = REFUSED[name]
-    # In its own context, because the browser logs the error status in its console.
-    context = browser.new_context(base_url=server.address, reduced_motion="reduce")
-    page = context.new_page()
+    page = new_page(reduced_motion="reduce")
     for scheme, width in [("light", 1440), ("dark", 390)]:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 860})
@@ -71,7 +69,6 @@ def test_pages_of_errors_are_pages_too(browser, server, name):
         assert not problems(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         keep(page, f"error, {name} {scheme} {width}")
-    context.close()
 
 
 def test_cards_are_a_table_for_who_does_not_see_them(open_page):
@@ -132,7 +129,7 @@ def test_open_menus_are_accessible_and_close(open_page, demo):
     expect(before).not_to_have_attribute("open", "")
 
 
-def test_a_long_menu_is_searched_and_leads_back(open_page, server):
+def test_a_long_menu_is_searched(open_page, server):
     place = "/iCloud.com.example.ManyZones/development/private"
     server.ask(place + "/zones/modify", {"operations": [
         {"operationType": "create", "zone": {"zoneID": {"zoneName": f"Room {number}"}}} for number in range(60)]})
@@ -145,9 +142,7 @@ def test_a_long_menu_is_searched_and_leads_back(open_page, server):
     assert not problems(page)
     menu.get_by_role("searchbox", name="Find a zone").fill("room 57")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("main")).to_contain_text("A zone leads back to Changes.")
-    page.get_by_role("main").get_by_role("link", name="Room 57", exact=True).click()
-    page.wait_for_url("**/changes?zone=Room%2057")
+    page.wait_for_url("**/zones?for=changes&**")
 
 
 def test_everything_is_reached_with_the_keyboard(open_page):
@@ -179,15 +174,3 @@ def test_arrow_keys_choose_without_leaving(open_page):
     expect(field).to_be_focused()
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**type=Reaction**")
-
-
-def test_places_are_switched_without_scripts(open_page):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=False)
-    for label, choice, in_url in [
-        ("zone", "Family", "zone=Family"), ("as", "Ada", "user=ada"), ("database", "public one for all users", "/public/"),
-        ("environment", "production deployed schema", "/production/"), ("container", "iCloud.com.example.Journal", "Journal"),
-    ]:
-        chip = page.locator("details.at", has=page.locator(f"summary small:text-is('{label}')"))
-        chip.locator("summary").click()
-        chip.get_by_role("link", name=choice, exact=True).click()
-        page.wait_for_url(f"**{in_url}**")

@@ -26,7 +26,6 @@ def files(server):
 
 def check(page):
     check_looks(page, widths=(1440, 400, 390))
-    page.set_viewport_size({"width": 1440, "height": 860})
 
 
 def test_files_on_their_way(open_page, server, files):

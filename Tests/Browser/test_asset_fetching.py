@@ -196,9 +196,8 @@ def refusal(status: str, reason: str) -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
 
 
-def test_an_expired_address_is_renewed_once(browser, files, line):
-    context = browser.new_context(base_url=line.address)
-    page = context.new_page()
+def test_an_expired_address_is_renewed_once(new_page, files, line):
+    page = new_page(line)
     line.answers = [refusal("410 Gone", "The address has expired")]
     page.goto(address("record-1"))
     expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
@@ -206,12 +205,10 @@ def test_an_expired_address_is_renewed_once(browser, files, line):
     page.goto(address("record-2"))
     expect(row(page, "part-2.bin")).to_have_attribute("data-state", "failed")
     expect(row(page, "part-2.bin").locator("[data-now]")).to_have_text("No such file")
-    context.close()
 
 
-def test_an_address_that_expires_again_is_renewed_again(files, line, browser):
-    context = browser.new_context(base_url=line.address)
-    page = context.new_page()
+def test_an_address_that_expires_again_is_renewed_again(files, line, new_page):
+    page = new_page(line)
     line.rate, line.slows_after = 150_000, 200_000
     line.answers = [refusal("410 Gone", "The address has expired")]
     page.goto(address("record-4"))
@@ -225,12 +222,10 @@ def test_an_address_that_expires_again_is_renewed_again(files, line, browser):
     expect(part).to_have_attribute("data-state", "done")
     assert line.answers == []
     assert "\r\nrange:" in line.requests[-1].lower()
-    context.close()
 
 
-def test_a_renewal_can_be_cancelled(files, line, browser):
-    context = browser.new_context(base_url=line.address)
-    page = context.new_page()
+def test_a_renewal_can_be_cancelled(files, line, new_page):
+    page = new_page(line)
     held = []
     page.route("**/fetch?*", lambda route: route.continue_() if route.request.resource_type == "document" else held.append(route))
     line.answers = [refusal("410 Gone", "The address has expired")]
@@ -242,7 +237,6 @@ def test_a_renewal_can_be_cancelled(files, line, browser):
     page.get_by_role("button", name="Resume part-1.bin").click()
     expect(part).to_have_attribute("data-state", "done")
     assert len(held) == 1
-    context.close()
 
 
 def test_compressible_files_have_a_true_percentage(server, line, open_page):
@@ -358,24 +352,20 @@ def test_files_are_gone_when_the_page_is(files, line, open_page):
     # As Safari does in private windows.
     "StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException('The operation failed', 'UnknownError'))",
 ])
-def test_without_a_private_file_system_there_are_links(browser, server, files, lack):
-    context = browser.new_context(base_url=server.address)
-    context.add_init_script(lack)
-    page = context.new_page()
+def test_without_a_private_file_system_there_are_links(new_page, files, lack):
+    page = new_page()
+    page.add_init_script(lack)
     page.goto(address("record-1"))
     expect(row(page, "part-1.bin").get_by_role("link", name="Download")).to_be_visible()
     expect(page.get_by_role("button", name="Pause part-1.bin")).to_have_count(0)
-    context.close()
 
 
-def test_a_browser_that_does_not_tell_its_room_fetches(browser, server, files):
+def test_a_browser_that_does_not_tell_its_room_fetches(new_page, files):
     """As Safari before version 17."""
-    context = browser.new_context(base_url=server.address)
-    context.add_init_script("delete StorageManager.prototype.estimate")
-    page = context.new_page()
+    page = new_page()
+    page.add_init_script("delete StorageManager.prototype.estimate")
     page.goto(address("record-1"))
     expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
-    context.close()
 
 
 def memory(folder: str) -> int:

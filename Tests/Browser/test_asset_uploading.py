@@ -41,13 +41,11 @@ def make(stage, name: str):
     return f"{THERE}/record?zone=Files&name={urllib.parse.quote(name)}"
 
 
-def lookup(stage, name: str) -> dict:
-    answer = stage.ask(PRIVATE + "/records/lookup", {"records": [{"recordName": name}], "zoneID": {"zoneName": "Files"}})
-    return answer["records"][0]["fields"]
+def values(stage, name: str) -> dict:
+    return stage.values(CONTAINER, "Files", name)
 
 
-def names(field: dict) -> list:
-    value = field["value"]
+def names(value: dict | list) -> list:
     return [asset["fileName"] for asset in (value if isinstance(value, list) else [value])]
 
 
@@ -72,19 +70,19 @@ def test_a_file_is_chosen_replaced_and_removed(open_page, stage):
     page.get_by_label("File for file").set_input_files({"name": "Grüße & more.txt", "mimeType": "text/plain", "buffer": b"hello"})
     expect(page.get_by_role("status").first).to_contain_text("The file is uploaded")
     expect(field.locator(".filename")).to_have_text("Grüße & more.txt")
-    assert names(lookup(stage, "chosen")["file"]) == ["Grüße & more.txt"]
-    assert lookup(stage, "chosen")["title"]["value"] == "x"
+    assert names(values(stage, "chosen")["file"]) == ["Grüße & more.txt"]
+    assert values(stage, "chosen")["title"] == "x"
     page.wait_for_load_state()
     page.get_by_label("File for file").set_input_files({"name": "second.txt", "mimeType": "text/plain", "buffer": b"hello again"})
     expect(field.locator(".filename")).to_have_text("second.txt")
-    assert names(lookup(stage, "chosen")["file"]) == ["second.txt"]
+    assert names(values(stage, "chosen")["file"]) == ["second.txt"]
     page.get_by_label("More about second.txt").click()
     page.get_by_role("button", name="Remove second.txt").click()
-    assert "file" in lookup(stage, "chosen")
+    assert "file" in values(stage, "chosen")
     page.get_by_role("button", name="Really remove second.txt").click()
     expect(page.get_by_role("status").first).to_contain_text("The file is removed from the record")
     expect(field).to_contain_text("No file.")
-    assert "file" not in lookup(stage, "chosen")
+    assert "file" not in values(stage, "chosen")
 
 
 def test_several_files_are_dropped_onto_a_list(open_page, stage):
@@ -98,17 +96,17 @@ def test_several_files_are_dropped_onto_a_list(open_page, stage):
     page.get_by_role("button", name="Remove b.txt").click()
     page.get_by_role("button", name="Really remove b.txt").click()
     expect(field.locator(".filename")).to_have_text(["a.txt", "c.txt", "d.txt"])
-    assert names(lookup(stage, "dropped")["files"]) == ["a.txt", "c.txt", "d.txt"]
+    assert names(values(stage, "dropped")["files"]) == ["a.txt", "c.txt", "d.txt"]
     drop(page, "file", ("single.txt", "x"))
     expect(page.locator("[data-field='file'] .filename")).to_have_text("single.txt")
-    assert names(lookup(stage, "dropped")["files"]) == ["a.txt", "c.txt", "d.txt"]
+    assert names(values(stage, "dropped")["files"]) == ["a.txt", "c.txt", "d.txt"]
 
 
 def test_one_field_takes_one_file(open_page, stage):
     page = open_page(make(stage, "two"), at=stage)
     drop(page, "file", ("a.txt", "first"), ("b.txt", "second"))
     expect(page.get_by_role("alert")).to_contain_text("file takes one file, not 2.")
-    assert "file" not in lookup(stage, "two")
+    assert "file" not in values(stage, "two")
 
 
 def test_a_file_beside_the_field_does_not_replace_the_page(open_page, stage):
@@ -150,16 +148,15 @@ def test_progress_grows_and_an_upload_is_cancelled(stage, line, open_page, tmp_p
     assert not problems(page)
     page.get_by_role("button", name="Cancel the upload of slow.bin").click()
     expect(bar).to_have_count(0)
-    assert "file" not in lookup(stage, "slow")
+    assert "file" not in values(stage, "slow")
     line.rate = None
     page.get_by_label("File for file").set_input_files(file)
     expect(page.locator("[data-field='file'] .filename")).to_have_text("slow.bin")
 
 
-def test_a_broken_line_leaves_the_record_as_it_was(browser, stage, line, tmp_path):
+def test_a_broken_line_leaves_the_record_as_it_was(new_page, stage, line, tmp_path):
     line.rate = 200_000
-    context = browser.new_context(base_url=line.address)
-    page = context.new_page()
+    page = new_page(line)
     page.goto(make(stage, "broken"))
     file = tmp_path / "lost.bin"
     file.write_bytes(bytes(16_000_000))
@@ -169,8 +166,7 @@ def test_a_broken_line_leaves_the_record_as_it_was(browser, stage, line, tmp_pat
     line.is_down = True
     line.cut()
     expect(page.get_by_role("alert")).to_contain_text("The connection was lost while lost.bin was sent. Nothing is changed; try again.")
-    assert "file" not in lookup(stage, "broken")
-    context.close()
+    assert "file" not in values(stage, "broken")
 
 
 def test_a_conflict_says_so_and_loads_the_record(open_page, stage):
@@ -181,7 +177,7 @@ def test_a_conflict_says_so_and_loads_the_record(open_page, stage):
     expect(note).to_contain_text("The record was saved by someone else")
     expect(note).to_contain_text("CONFLICT")
     assert not problems(page)
-    assert "file" not in lookup(stage, "contested")
+    assert "file" not in values(stage, "contested")
     page.get_by_role("button", name="Load the current record").click()
     expect(page.locator(".fields")).to_contain_text("theirs")
     page.wait_for_load_state()
@@ -205,18 +201,6 @@ def ask_as(stage, user: str, path: str, body: dict):
     request = urllib.request.Request(stage.address + "/database/1" + PRIVATE + path, json.dumps(body).encode(), {"X-Skylight-User": user})
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
-
-
-def test_who_refers_to_the_same_bytes(open_page, stage):
-    for name in ["first", "second", "third"]:
-        stage.attach(CONTAINER, "Files", f"same {name}", (f"{name}.txt", b"the same bytes"))
-    page = open_page(f"{THERE}/record?zone=Files&name=same%20first", at=stage)
-    facts = page.locator(".file .facts")
-    expect(facts).to_contain_text("3 fields, stored once")
-    expect(facts).to_contain_text("this record")
-    page.get_by_label("More about first.txt").click()
-    facts.get_by_role("link", name="same third").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("same third")
 
 
 def test_without_scripts_nothing_pretends_to_upload(open_page, stage):

@@ -9,13 +9,10 @@ from axe import problems
 from looks import check_looks
 from test_cells import cell
 
-CONTAINER = "iCloud.com.example.InPlace"
-
 
 @pytest.fixture
-def there(server, request):
-    """A container for one test, with three notes, and a query that lists them by their rank."""
-    container = CONTAINER + "".join(letter for letter in request.node.name if letter.isalpha())
+def there(server, container):
+    """A database with three notes."""
     fields = {"due": {"value": 1795197600250, "type": "TIMESTAMP"}, "tags": {"value": ["a", "b"], "type": "STRING_LIST"},
               "room": {"value": {"recordName": "hall", "action": "NONE"}, "type": "REFERENCE"}}
     server.save(container, "Notes", {"recordType": "Room", "recordName": "hall", "fields": {"title": {"value": "The hall"}}},
@@ -37,17 +34,6 @@ def table(open_page, there):
     return page
 
 
-def stored(server, there, name):
-    answer = server.ask(f"/{there.split('/')[2]}/development/private/records/lookup", {"zoneID": {"zoneName": "Notes"}, "records": [{"recordName": name}]})
-    return {field: value["value"] for field, value in answer["records"][0]["fields"].items()}
-
-
-def save_elsewhere(server, there, name, **fields):
-    record = {"recordType": "Note", "recordName": name, "fields": {field: {"value": value} for field, value in fields.items()}}
-    operations = [{"operationType": "forceUpdate", "record": record}]
-    server.ask(f"/{there.split('/')[2]}/development/private/records/modify", {"zoneID": {"zoneName": "Notes"}, "operations": operations})
-
-
 def begin(page, row, name):
     """Opens the input of a cell. The table may scroll first, which closes a menu."""
     cell(page, row, name).scroll_into_view_if_needed()
@@ -56,19 +42,19 @@ def begin(page, row, name):
     return page.locator(".celledit").locator("input, textarea")
 
 
-def test_a_value_is_edited_in_its_cell(table, server, there):
+def test_a_value_is_edited_in_its_cell(table, server, container):
     page = table
     box = begin(page, 1, "title")
     expect(box).to_have_value("Note 1")
     expect(box).to_be_focused()
     check_looks(page, widths=(1440,), picture="cell edited")
-    before = stored(server, there, "note1")
+    before = server.values(container, "Notes", "note1")
     box.fill("Milk")
     box.press("Enter")
     expect(cell(page, 1, "title")).to_have_text("Milk")
     # The title beside the name is another one too, and the record is the same but for the field.
     expect(page.locator("tbody tr").nth(1).locator("th a")).to_have_text("Milk note1")
-    assert stored(server, there, "note1") == before | {"title": "Milk"}
+    assert server.values(container, "Notes", "note1") == before | {"title": "Milk"}
     expect(cell(page, 1, "title")).to_be_focused()
     # The ticked row has the new change tag.
     page.get_by_label("Pick note1").check()
@@ -76,7 +62,7 @@ def test_a_value_is_edited_in_its_cell(table, server, there):
     expect(page.get_by_role("status")).to_contain_text("The records are deleted.")
 
 
-def test_the_keyboard_edits_and_cancels(table, server, there):
+def test_the_keyboard_edits_and_cancels(table, server, container):
     page = table
     page.keyboard.press("j")
     page.keyboard.press("ArrowRight")
@@ -89,7 +75,7 @@ def test_the_keyboard_edits_and_cancels(table, server, there):
     page.keyboard.press("Escape")
     expect(page.locator(".celledit")).to_have_count(0)
     expect(page.locator("tbody tr").first.locator("td").first).to_be_focused()
-    assert stored(server, there, "note0")["rank"] == 0
+    assert server.values(container, "Notes", "note0")["rank"] == 0
     # Nothing changed: nothing is saved.
     page.keyboard.press("F2")
     expect(box).to_be_focused()
@@ -98,7 +84,7 @@ def test_the_keyboard_edits_and_cancels(table, server, there):
     expect(page.locator("tbody tr").first.locator("td").first).to_have_text("0")
 
 
-def test_a_bad_value_says_why_and_stays(table, server, there):
+def test_a_bad_value_says_why_and_stays(table, server, container):
     page = table
     box = begin(page, 0, "due")
     expect(box).to_have_value("2026-11-20 18:00:00.250")
@@ -114,24 +100,23 @@ def test_a_bad_value_says_why_and_stays(table, server, there):
     box.press("Enter")
     # Without a rank, the query does not find the record any more.
     expect(page.locator("tbody tr")).to_have_count(2)
-    assert "rank" not in stored(server, there, "note0")
+    assert "rank" not in server.values(container, "Notes", "note0")
 
 
-def test_a_late_save_leads_to_the_conflict(table, server, there):
+def test_a_late_save_leads_to_the_conflict(table, server, container):
     page = table
     box = begin(page, 2, "title")
-    save_elsewhere(server, there, "note2", title="theirs", rank=9)
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "note2", "fields": {"title": {"value": "theirs"}, "rank": {"value": 9}}})
     box.fill("mine")
     box.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved theirs note2 before you")
     page.get_by_role("radio", name="title: yours").check()
     page.get_by_role("button", name="Save the chosen values").click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
-    now = stored(server, there, "note2")
-    assert (now["title"], now["rank"]) == ("mine", 9)
+    assert server.values(container, "Notes", "note2") == {"title": "mine", "rank": 9}
 
 
-def test_a_reference_is_found_by_the_title_of_its_target(table, server, there):
+def test_a_reference_is_found_by_the_title_of_its_target(table, server, container):
     page = table
     expect(cell(page, 0, "room").get_by_role("link")).to_have_text("The hall hall")
     cell(page, 0, "room").scroll_into_view_if_needed()
@@ -146,7 +131,7 @@ def test_a_reference_is_found_by_the_title_of_its_target(table, server, there):
     box.fill("attic")
     page.locator(".celledit").get_by_role("button", name="Save").click()
     expect(cell(page, 0, "room").get_by_role("link")).to_have_text("Under the roof attic")
-    assert stored(server, there, "note0")["room"]["recordName"] == "attic"
+    assert server.values(container, "Notes", "note0")["room"]["recordName"] == "attic"
 
 
 def test_other_values_are_edited_in_the_form(open_page, there):

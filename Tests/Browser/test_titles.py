@@ -1,18 +1,14 @@
-"""Records are named by a title, with the name beside it, and found by it."""
+"""Titles of records: suggested to a filter, in live rows, and from right to left."""
 
 import pytest
 from playwright.sync_api import expect
 
 from axe import problems
-from looks import check_looks
-
-CONTAINER = "iCloud.com.example.Titles"
 
 
 @pytest.fixture
-def there(server, request):
-    """A container for one test, with two rooms and a note that refers to one of them."""
-    container = CONTAINER + "".join(letter for letter in request.node.name if letter.isalpha())
+def there(server, container):
+    """A database with two rooms, and a note that refers to one of them."""
     server.save(
         container, "Notes", {"recordType": "Room", "recordName": "r1", "fields": {"title": {"value": "The <b>hall</b>"}, "floor": {"value": 2}}},
         {"recordType": "Room", "recordName": "r2", "fields": {"title": {"value": "Under the roof"}, "floor": {"value": 3}}},
@@ -21,38 +17,7 @@ def there(server, request):
     return f"/c/{container}/development/private"
 
 
-NOTES = "/query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=1"
 HALL = "The <b>hall</b> r1"
-
-
-def test_records_have_titles_on_all_pages(open_page, there):
-    page = open_page(there + NOTES)
-    expect(page.locator("tbody th a")).to_have_text("Chairs n1")
-    expect(page.locator("tbody td a")).to_have_text(HALL)
-    for path in ["/fetch?zone=Notes&names=n1%0Ar1", "/fetch?zone=Notes&names=n1%0Ar1&as=table", "/changes?zone=Notes"]:
-        page.goto(there + path)
-        expect(page.locator("tbody th a[title=r1]")).to_have_text(HALL)
-        check_looks(page)
-    page.goto(there + "/record?zone=Notes&name=r1")
-    expect(page.get_by_role("heading", level=1)).to_have_text(HALL.removesuffix(" r1"))
-    page.get_by_role("link", name="References", exact=False).first.click()
-    expect(page.get_by_role("list", name="Note records that refer to this one").get_by_role("link")).to_have_text("Chairs n1")
-    check_looks(page, picture="record with a title")
-
-
-def test_the_title_is_chosen_on_the_page_of_the_type(open_page, there):
-    page = open_page(there + "/type?type=Room")
-    page.get_by_label("Title of records").select_option("floor")
-    check_looks(page)
-    page.get_by_role("button", name="Choose the title").click()
-    expect(page.locator(".notice")).to_contain_text("Title field saved.")
-    page.goto(there + NOTES)
-    expect(page.locator("tbody td a")).to_have_text("2 r1")
-    page.goto(there + "/type?type=Room")
-    page.get_by_label("Title of records").select_option("no title")
-    page.get_by_role("button", name="Choose the title").click()
-    page.goto(there + NOTES)
-    expect(page.locator("tbody td a")).to_have_text("r1")
 
 
 def test_a_filter_suggests_records_by_their_titles(open_page, there):
@@ -80,12 +45,11 @@ def test_a_filter_suggests_records_by_their_titles(open_page, there):
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
-def test_live_changes_have_titles_too(open_page, server, there):
+def test_live_changes_have_titles_too(open_page, server, there, container):
     page = open_page(there + "/changes?zone=Notes", reduced_motion="reduce")
     page.get_by_role("button", name="Follow").click()
     expect(page.get_by_role("region", name="Feed")).to_contain_text("Live")
-    save = {"operations": [{"operationType": "forceUpdate", "record": {"recordType": "Room", "recordName": "r2", "fields": {"title": {"value": "<i>Attic</i>"}}}}]}
-    server.ask(f"/{there.split('/')[2]}/development/private/records/modify", {"zoneID": {"zoneName": "Notes"}, **save})
+    server.save(container, "Notes", {"recordType": "Room", "recordName": "r2", "fields": {"title": {"value": "<i>Attic</i>"}}})
     row = page.locator("tbody.live tr")
     expect(row.locator("th a")).to_have_text("<i>Attic</i> r2")
     # A live row has the menus of the others.
@@ -93,8 +57,8 @@ def test_live_changes_have_titles_too(open_page, server, there):
     expect(page.locator(".cellmenu")).to_contain_text("type")
 
 
-def test_a_title_from_right_to_left_leaves_the_name_in_one_piece(server, open_page, there):
-    server.save(there.split("/")[2], "Notes", {"recordType": "Room", "recordName": "1-abc-2", "fields": {"title": {"value": "غرفة 12 (كبيرة)"}, "floor": {"value": 4}}})
+def test_a_title_from_right_to_left_leaves_the_name_in_one_piece(server, open_page, there, container):
+    server.save(container, "Notes", {"recordType": "Room", "recordName": "1-abc-2", "fields": {"title": {"value": "غرفة 12 (كبيرة)"}, "floor": {"value": 4}}})
     page = open_page(there + "/query?type=Room&zone=Notes&filter1=floor&is1=EQUALS&value1=4")
     title, name = page.locator("tbody th a bdi"), page.locator("tbody th a small")
     expect(name).to_have_text("1-abc-2")

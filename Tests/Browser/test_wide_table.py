@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
-from folding import unfold
 from pictures import keep
 from waiting import until
 
@@ -113,21 +112,6 @@ def test_a_large_table_is_soon_interactive(open_page, wide, record_property, col
 def test_without_scripts_all_rows_are_there(open_page, wide):
     page = open_page(ALL, java_script_enabled=False)
     expect(page.locator("tbody tr").last).to_be_visible()
-
-
-def test_more_columns_than_anybody_reads_are_shown_on_request(open_page, wide):
-    page = open_page(QUESTION, reduced_motion="reduce")
-    names = [text.strip() for text in page.locator("thead th").all_text_contents()]
-    # The names, twenty fields, and the time of the last change; the field of the sort is among them.
-    assert len(names) == 22 and any(name.startswith("rank") for name in names)
-    page.get_by_role("link", name="Show all 40 columns").click()
-    expect(page.locator("thead th")).to_have_count(42)
-    # The choice holds on the next page of the answer, and when the query runs again.
-    unfold(page)
-    page.locator(".does button.go").click()
-    page.wait_for_url("**columns=all**")
-    expect(page.locator("thead th")).to_have_count(42)
-    expect(page.get_by_role("link", name="Show all")).to_have_count(0)
 
 
 def test_a_cell_without_a_value_has_no_element(open_page, wide):

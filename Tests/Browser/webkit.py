@@ -33,7 +33,7 @@ from waiting import until
 # The elements that can have a role. WebKit itself is asked for their names.
 ROLES = {
     "alert": "[role=alert]", "button": "button, [role=button], input[type=submit]", "dialog": "dialog[open]", "heading": "h1, h2, h3, h4", "link": "a[href]",
-    "region": "section, [role=region]", "row": "tr", "searchbox": "input[type=search]", "status": "[role=status], output", "textbox": "input, textarea",
+    "list": "ul, ol", "region": "section, [role=region]", "row": "tr", "searchbox": "input[type=search]", "status": "[role=status], output", "textbox": "input, textarea",
 }
 LABELED = "input, select, textarea, [aria-label], [aria-labelledby]"
 # Elements of a role that users see, and whose name may have a text: WebKit takes some milliseconds to tell a name.
@@ -199,6 +199,8 @@ class Part:
 
     def click(self):
         def click(it):
+            # The driver clicks in the middle of what is in the window, which a scroll bar may cover.
+            self.driver.execute_script("arguments[0].scrollIntoView({ block: 'nearest', inline: 'nearest' })", it)
             assert self.driver.execute_async_script(STANDS_STILL, it), "it moves"
             it.click()
 
