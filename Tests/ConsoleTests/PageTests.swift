@@ -187,7 +187,7 @@ import Testing
             let zone = String(buffer: try await get("\(Self.there)/zone?zone=Notes", client).body)
             let stop = try #require(zone.firstMatch(of: /href="([^"]*\/zone\/unshare\?[^"]*with=([^"&]*)[^"]*)"/))
                 .output
-            let question = try await get(stop.1.replacing("&amp;", with: "&"), client)
+            let question = try await get(String(stop.1.replacing("&amp;", with: "&")), client)
             #expect(String(buffer: question.body).contains("<h1>Stop sharing Notes with "))
             #expect(
                 try await post("\(Self.there)/zone/unshare?zone=Notes", "with=\(stop.2)", client).status == .seeOther)

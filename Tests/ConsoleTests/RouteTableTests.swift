@@ -2,6 +2,7 @@ import Accounts
 import AssetStore
 import ConsolePages
 import Foundation
+import HTTPTypes
 import InMemoryRecordStore
 import TestSupport
 import Testing
