@@ -39,7 +39,8 @@ public final class RecordCache: Sendable {
     /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if another
     ///   cache still has the file open after 2 seconds.
     public convenience init(
-        _ file: URL, of database: Database, user: RecordID? = nil, resolver: @escaping Resolver = RecordCache.mergingKeys
+        _ file: URL, of database: Database, user: RecordID? = nil,
+        resolver: @escaping Resolver = RecordCache.mergingKeys
     ) async throws {
         try await self.init(file, of: database, user: user, resolver: resolver) { $0 }
     }
