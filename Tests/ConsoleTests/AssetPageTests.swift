@@ -1,77 +1,13 @@
-import Accounts
-import AssetStore
-import Console
-import ConsolePages
-import HTTPServing
-import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
-import InMemoryRecordStore
-import NIOCore
 import RecordStore
 import Records
-import TestSupport
 import Testing
 
 /// Assets on the pages: their links, properties and uploads.
 @Suite struct AssetPageTests {
-    private static let there = "/c/iCloud.com.example.App/development/private"
-    private static let zone = ZoneID(zoneName: "Notes")
-
-    /// The objects that a test needs besides the pages.
-    private struct Stage: Sendable {
-        let client: any TestClientProtocol
-        let database: any RecordDatabase
-        let store: AssetStore
-
-        func page(_ path: String) async throws -> String {
-            String(buffer: try await client.execute(uri: "\(AssetPageTests.there)/\(path)", method: .get) { $0 }.body)
-        }
-
-        /// Uploads as a client does.
-        func upload(_ text: String, named fileName: String?, to record: Name, _ field: Name) async throws -> Asset {
-            let request = UploadRequest(recordType: "Note", fieldName: field, recordName: record)
-            let grants = try await database.require(.uploadAssets).grantUploads([request], in: AssetPageTests.zone)
-            let grant = try #require(try grants.first?.get())
-            let body = AsyncStream { continuation in
-                continuation.yield(ByteBuffer(string: text))
-                continuation.finish()
-            }
-            return try await store.receive(body, ticket: grant.ticket, fileName: fileName, declaredSize: nil)
-        }
-
-        func save(_ record: Name, _ fields: [Name: FieldInput]) async throws {
-            let operation = RecordOperation(.forceUpdate, recordName: record, recordType: "Note", fields: fields)
-            for result in try await database.modify(ModifyRequest([operation], zoneID: AssetPageTests.zone)) {
-                _ = try result.get()
-            }
-        }
-    }
-
-    private func withStage(_ body: @Sendable (Stage) async throws -> Void) async throws {
-        let engine = InMemoryRecordEngine()
-        let accounts = try Accounts(file: nil)
-        let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: engine)
-        let container = try #require(ContainerID("iCloud.com.example.App"))
-        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
-        _ = try await database.modifyZones([.create(Self.zone)])
-        let store = try await assets.store(container, .development)
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            try await body(Stage(client: client, database: database, store: store))
-        }
-        await assets.close()
-    }
-
     @Test func queryAndFetchLinkToTheFile() async throws {
-        try await withStage { stage in
+        try await EditStage.run { stage in
             let asset = try await stage.upload("hello", named: "greeting.txt", to: "one", "file")
-            try await stage.save("one", ["file": FieldInput(.asset(asset)), "title": FieldInput(.string("x"))])
+            try await stage.save("one", ["file": .asset(asset), "title": .string("x")])
             let fetched = try await stage.page("fetch?zone=Notes&names=one")
             #expect(
                 fetched.contains(
@@ -85,15 +21,15 @@ import Testing
     }
 
     @Test func eachRecordHasItsLineAndEachOfSeveralFilesToo() async throws {
-        try await withStage { stage in
+        try await EditStage.run { stage in
             let one = try await stage.upload("hello", named: "greeting.txt", to: "one", "file")
-            try await stage.save("one", ["file": FieldInput(.asset(one))])
+            try await stage.save("one", ["file": .asset(one)])
             let parts = [
                 try await stage.upload("first", named: "1.txt", to: "many", "files"),
                 try await stage.upload("second!", named: "2.txt", to: "many", "files"),
             ]
-            try await stage.save("many", ["files": FieldInput(.list(parts.map { .asset($0) }, of: .asset))])
-            try await stage.save("none", ["title": FieldInput(.string("x"))])
+            try await stage.save("many", ["files": .list(parts.map { .asset($0) }, of: .asset)])
+            try await stage.save("none", ["title": .string("x")])
             let page = try await stage.page("fetch?zone=Notes&assets=with&names=one%0Amany%0Anone%0Anobody")
             #expect(page.matches(of: /<tbody role="rowgroup" data-record="/).count == 3)
             #expect(page.matches(of: /data-file="/).count == 3)
@@ -107,11 +43,11 @@ import Testing
     }
 
     @Test func theRecordOffersEveryAssetFieldEvenEmptyOnes() async throws {
-        try await withStage { stage in
+        try await EditStage.run { stage in
             let asset = try await stage.upload("same", named: nil, to: "one", "file")
-            try await stage.save("one", ["file": FieldInput(.asset(asset))])
+            try await stage.save("one", ["file": .asset(asset)])
             let again = try await stage.upload("same", named: "again.txt", to: "two", "files")
-            try await stage.save("two", ["files": FieldInput(.list([.asset(again)], of: .asset))])
+            try await stage.save("two", ["files": .list([.asset(again)], of: .asset)])
             let page = try await stage.page("record?zone=Notes&name=one")
             #expect(page.contains("data-field=\"file\"") && page.contains("data-field=\"files\" data-list"))
             #expect(page.contains("No files."))
@@ -121,16 +57,20 @@ import Testing
             #expect(page.contains(/href="[^"]*record\?zone=Notes&amp;name=two"/))
             #expect(page.contains("up to 50 MB"))
             #expect(page.contains("fetch?zone=Notes&amp;names=one&amp;assets=with\">Open in Fetch</a>"))
-            try await stage.save("three", ["title": FieldInput(.string("x"))])
+            try await stage.save("three", ["title": .string("x")])
             let bare = try await stage.page("record?zone=Notes&name=three")
             #expect(bare.contains("data-assets") && !bare.contains("Open in Fetch"))
         }
     }
 
     @Test func aTypeWithoutAssetsSaysNothingOfThem() async throws {
-        try await withStage { stage in
-            try await stage.save("one", ["title": FieldInput(.string("x"))])
-            #expect(!(try await stage.page("record?zone=Notes&name=one").contains("data-assets")))
+        try await EditStage.run { stage in
+            let room = RecordOperation(
+                .create, recordName: "room", recordType: "Room", fields: ["title": FieldInput(.string("x"))])
+            for result in try await stage.database().modify(ModifyRequest([room], zoneID: EditStage.notes)) {
+                _ = try result.get()
+            }
+            #expect(!(try await stage.page("record?zone=Notes&name=room").contains("data-assets")))
         }
     }
 
@@ -138,9 +78,9 @@ import Testing
         "\"><script>alert(1)</script>.html", "a\r\nb\u{202E}gpj.exe", "../../etc/passwd", "'\"\u{301}<i>", "",
     ])
     func namesOfFilesAreShownAndNeverInterpreted(name: String) async throws {
-        try await withStage { stage in
+        try await EditStage.run { stage in
             let asset = try await stage.upload("<script>alert(1)</script>", named: name, to: "one", "file")
-            try await stage.save("one", ["file": FieldInput(.asset(asset))])
+            try await stage.save("one", ["file": .asset(asset)])
             for path in [
                 "fetch?zone=Notes&names=one", "fetch?zone=Notes&assets=with&names=one", "record?zone=Notes&name=one",
             ] {

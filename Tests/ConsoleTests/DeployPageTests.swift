@@ -229,6 +229,17 @@ import Testing
         }
     }
 
+    @Test func aDeployedFieldIsNotImportedAway() async throws {
+        try await SchemaStage.run { stage in
+            _ = try await stage.database(.production).require(.deploySchema).deploy(
+                try await stage.database(.development).require(.showSchema).schema(), waitingForIndexes: true)
+            let file = "DEFINE SCHEMA\nRECORD TYPE Item (author REFERENCE, shelf STRING QUERYABLE, title STRING);"
+            let page = text(try await stage.send("schema/import", [("text", file)]))
+            #expect(page.contains("role=\"alert\"") && page.contains("field &#39;year&#39;"))
+            #expect(!page.contains(">Import</button>"))
+        }
+    }
+
     @Test func mergingOnlyAdds() async throws {
         try await SchemaStage.run { stage in
             let file = "DEFINE SCHEMA\nRECORD TYPE Item (pages INT64 SORTABLE);\nRECORD TYPE Box (size INT64);"

@@ -84,6 +84,20 @@ struct EditStage: Sendable {
         return record
     }
 
+    /// Uploads a file as a client does.
+    func upload(_ text: String, named fileName: String?, to record: Name, _ field: Name) async throws -> Asset {
+        let database = try await database()
+        let request = UploadRequest(recordType: "Note", fieldName: field, recordName: record)
+        let grants = try await database.require(.uploadAssets).grantUploads([request], in: Self.notes)
+        let grant = try #require(try grants.first?.get())
+        let body = AsyncStream { continuation in
+            continuation.yield(ByteBuffer(string: text))
+            continuation.finish()
+        }
+        return try await assets.store(database.address.container, database.address.environment).receive(
+            body, ticket: grant.ticket, fileName: fileName, declaredSize: nil)
+    }
+
     /// Saves a record as an import does, which keeps what earlier versions accepted.
     func restore(_ name: Name, below parent: Name) async throws {
         let signature = Signature(timestamp: .now(), userRecordName: caller.userRecordName, deviceID: "")

@@ -148,6 +148,25 @@ import Testing
     }
 
     @Test(arguments: [
+        ("expire-tokens", "", "Expire all tokens of iCloud.com.example.App, development?", "have expired"),
+        ("reset-zone", "%3CNotes%3E", "Reset the zone &lt;Notes&gt;?", "was deleted and created again, empty"),
+        ("purge-zone", "%3CNotes%3E", "Purge the zone &lt;Notes&gt;?", "is purged"),
+    ])
+    func whatHappensOnceIsAskedForFirst(name: String, zone: String, question: String, outcome: String) async throws {
+        try await withConsole { client, faults in
+            let asked = try await page("\(Self.there)/rehearsals/confirm?start=\(name)&of=\(zone)", client)
+            #expect(asked.contains(question) && asked.contains("name=\"start\" value=\"\(name)\""))
+            let done = try await post("\(Self.there)/rehearsals/start", "start=\(name)&of=\(zone)", client)
+            #expect(done.status == .seeOther && faults.running.isEmpty)
+            let location = try #require(done.headers[.location])
+            let after = try await page(location, client)
+            #expect(after.contains(outcome))
+            // Where no zone is left, none can be purged.
+            #expect(after.contains("no zone here") == (name == "purge-zone"))
+        }
+    }
+
+    @Test(arguments: [
         ("http://127.0.0.1:8080\(there)/query?type=Note", "\(there)/query?type=Note"), ("http://127.0.0.1:8080/", "/"),
         ("https://example.com//example.com/c/", "/"), ("nonsense", "/"), ("http://127.0.0.1", "/"), (nil, "/"),
     ])

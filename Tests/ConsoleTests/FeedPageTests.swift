@@ -122,6 +122,7 @@ import Testing
             // The journal tells which records changed between the tokens and again later. b was only deleted later, and
             // e was created later.
             #expect(Self.names(page, isAgain: true) == ["a", "f"])
+            #expect(page.contains(/record\/history\?[^"]*name=a">History</))
             #expect(page.contains("From the journal: 2 also changed between the tokens, 2 only later."))
             let rest = try #require(Self.link("Fetch later changes", in: page))
             #expect(try await Set(Self.names(stage.page(rest))) == ["a", "e", "b", "f"])
@@ -157,6 +158,11 @@ import Testing
             // Since a token, the kind is what happened after it.
             #expect(
                 try await kinds(stage.page("changes?zone=Notes&since=1&token=\(token)")) == ["modified", "created"])
+            try await Self.delete("once", stage)
+            let since = try await stage.page("changes?zone=Notes&since=1&token=\(token)")
+            #expect(kinds(since) == ["modified", "created", "deleted"] && since.contains("3 changes after it"))
+            // The button beside the token leads to its explanation.
+            #expect(since.contains("formaction=\"\(RequestStage.there)/token\""))
         }
     }
 
@@ -404,9 +410,55 @@ import Testing
                     && parts[0].contains("title=\"The database’s changes never list the zone"))
             #expect(try await parts[0].contains(Self.now(stage)))
             let changes = try await stage.page("changes?zone=")
-            #expect(changes.contains("2 zones were deleted"))
+            #expect(changes.contains("/zones#gone\">2 zones were deleted</a>"))
             let others = try await stage.page("zones?user=grace")
             #expect(!others.contains("<h2 id=\"gone\">"))
+        }
+    }
+
+    @Test func zonesThatChangedSinceATokenSayWhatAClientDoes() async throws {
+        try await RequestStage.with { stage in
+            _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: "Lost"))])
+            let token = try await stage.database.databaseChanges(DatabaseChangesRequest()).syncToken.text
+            let question = "changes?since=1&token=\(token)"
+            #expect(
+                try await stage.page("changes").contains(
+                    "since=1&amp;token=\(token)\">Fetch changes since this token</a>"))
+            #expect(try await stage.page(question).contains("No zone has changed since the token."))
+            try await stage.database.require(.purgeZones).purge(ZoneID(zoneName: "Lost"))
+            let page = try await stage.page(question)
+            #expect(page.contains(">purged</span>") && page.contains("don&#39;t upload it again"))
+            #expect(!page.contains(">Notes</a></th>"))
+        }
+    }
+
+    @Test func whereThereIsNoFeedThePageSaysWhy() async throws {
+        try await RequestStage.with { stage in
+            for (path, place, reason) in [
+                ("changes", "public", "The public database has no changes feed"),
+                ("changes?zone=_defaultZone", "private", "The default zone has no changes feed"),
+            ] {
+                let there = RequestStage.there.replacing("private", with: place)
+                let page = try await stage.page(path, in: there)
+                #expect(page.contains(reason) && page.contains("<a class=\"button\" href=\"\(there)/query"), "\(place)")
+            }
+        }
+    }
+
+    @Test func aTokenThatIsRefusedSaysWhatAClientDoes() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("a")
+            let token = try await Self.now(stage)
+            let garbage = try await stage.page("changes?zone=Notes&since=1&token=garbage")
+            #expect(garbage.contains("Unknown sync continuation type") && garbage.contains("pull without a token"))
+            #expect(garbage.contains("<details open>"), "the form is open")
+            for operation in [ZoneOperation.delete(RequestStage.zone), .create(RequestStage.zone)] {
+                _ = try await stage.database.modifyZones([operation])
+            }
+            let expired = try await stage.page("changes?zone=Notes&since=1&token=\(token)")
+            #expect(
+                expired.contains("client knowledge differs from server knowledge")
+                    && expired.contains("delete local records that were not returned"))
         }
     }
 

@@ -109,6 +109,42 @@ import Testing
         }
     }
 
+    @Test func namesAreTypedLineByLine() async throws {
+        try await EditStage.run { stage in
+            #expect(try await stage.page("fetch?zone=Notes").contains("<details open>"))
+            for name: Name in ["note", "Room/1"] { try await stage.save(name, ["title": .string("text of it")]) }
+            let page = try await stage.page("fetch?zone=Notes&names=note%0A%0A%20Room/1%20%0Anobody%0A")
+            #expect(page.contains(">2 records found, 1 not found<") && !page.contains("<details open>"))
+            #expect(page.matches(of: /name="pick"/).count == 2, "what is not there can't be picked")
+            // A name goes with one click.
+            #expect(page.contains("names=note%0ARoom%2F1\" aria-label=\"Remove  nobody\""))
+            let system = try await stage.page("fetch?zone=Notes&names=note&return=system")
+            #expect(!system.contains("<dt>title</dt>") && page.contains("<dt>title</dt>"))
+            // The first visit offers some.
+            let first = try await stage.page("fetch?zone=Notes")
+            let all = try #require(first.firstMatch(of: /href="([^"]*)">Fetch all of these/)?.output.1)
+            #expect(try await stage.page(String(all).replacing("&amp;", with: "&")).contains(">2 records found<"))
+        }
+    }
+
+    @Test func recordsOfSeveralTypesAreInOneTable() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("note", ["title": .string("a")])
+            let room = RecordOperation(
+                .create, recordName: "room", recordType: "Room", fields: ["floor": FieldInput(.int64(1))])
+            for result in try await stage.database().modify(ModifyRequest([room], zoneID: EditStage.notes)) {
+                _ = try result.get()
+            }
+            let page = try await stage.page("fetch?zone=Notes&names=note%0Aroom%0Anobody&as=table")
+            #expect(page.contains("Records of Note, Room; a cell is blank if the type has no such field"))
+            #expect(page.matches(of: /<tr class="group">/).count == 3 && page.contains("<span>Not found</span>"))
+            #expect(page.contains("nofield\"></td>"))
+            #expect(page.contains(">As a list</a>"))
+            #expect(try await stage.page("fetch?zone=Notes&names=nobody&as=table").contains(">As a list</a>"))
+            #expect(try await stage.page("fetch?zone=Notes&names=note").contains(">As a table</a>"))
+        }
+    }
+
     @Test func codeAsksForTheZoneOfTheRecords() async throws {
         try await EditStage.run { stage in
             try await stage.save("note", [:])

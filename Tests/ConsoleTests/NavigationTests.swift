@@ -1,3 +1,4 @@
+import InMemoryRecordStore
 import RecordStore
 import Records
 import RequestLog
@@ -121,6 +122,33 @@ import Testing
             #expect(
                 try await stage.page("types", in: production).contains(" · iCloud.com.example.App · production</title>")
             )
+        }
+    }
+
+    /// One click leads to another zone, user, database, environment and container.
+    @Test func eachPartOfThePlaceHasAMenu() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            var other = stage.address
+            other.container = try #require(ContainerID("iCloud.com.example.Other"))
+            _ = try await stage.engine.database(other, as: stage.user).modifyZones([.create(RequestStage.zone)])
+            let page = try await stage.page("query?type=Note&zone=Notes")
+            let start = try #require(page.firstRange(of: "<nav class=\"where\""))
+            let rest = page[start.lowerBound...]
+            let menus = rest[..<(rest.firstRange(of: "</nav>")?.lowerBound ?? rest.endIndex)]
+            for (label, text, address) in [
+                ("zone", "_defaultZone", "zone=_defaultZone"),
+                ("as", "Grace", "user=grace"),
+                ("database", "public", "/development/public/"),
+                ("environment", "production", "/production/private/"),
+                ("container", "iCloud.com.example.Other", "/c/iCloud.com.example.Other/development/private/"),
+            ] {
+                let menu = try #require(
+                    menus.split(separator: "<details ").first { $0.hasPrefix("class=\"at \(label)\"") })
+                let links = menu.matches(of: #/<a href="([^"]*)"[^>]*>([^<]*)/#)
+                #expect(
+                    links.contains { $0.output.1.contains(address) && $0.output.2.contains(text) }, "\(label): \(menu)")
+            }
         }
     }
 

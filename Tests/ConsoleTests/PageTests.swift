@@ -1,15 +1,9 @@
 import Accounts
-import AssetStore
-import ConsolePages
-import HTTPServing
 import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
-import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
-import TestSupport
 import Testing
 
 @testable import Console
@@ -23,33 +17,23 @@ import Testing
     private func withConsole(_ body: @Sendable (any TestClientProtocol, any RecordDatabase) async throws -> Void)
         async throws
     {
-        let engine = InMemoryRecordEngine()
-        let accounts = try Accounts(file: nil)
-        let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: engine)
-        _ = try accounts.caller(named: "grace", deviceID: nil)
-        let container = try #require(ContainerID("iCloud.com.example.App"))
-        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
-        _ = try await database.modifyZones([.create(ZoneID(zoneName: "Notes"))])
-        func save(_ name: Name, _ rank: Int64, parent: RecordOperation.Parent = .unchanged) async throws {
-            let operation = RecordOperation(
-                .forceUpdate, recordName: name, recordType: "Note",
-                fields: ["title": FieldInput(.string("<\(name)>")), "rank": FieldInput(.int64(rank))],
-                parent: parent)
-            for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) {
-                _ = try result.get()
+        try await RequestStage.with { stage in
+            let database = stage.database
+            func save(_ name: Name, _ rank: Int64, parent: RecordOperation.Parent = .unchanged) async throws {
+                let operation = RecordOperation(
+                    .forceUpdate, recordName: name, recordType: "Note",
+                    fields: ["title": FieldInput(.string("<\(name)>")), "rank": FieldInput(.int64(rank))],
+                    parent: parent)
+                for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) {
+                    _ = try result.get()
+                }
             }
+            try await save("first", 1)
+            try await save("second", 2, parent: .record("first"))
+            try await save("third", 3, parent: .record("first"))
+            try await save("first", 4)
+            try await body(stage.client, database)
         }
-        try await save("first", 1)
-        try await save("second", 2, parent: .record("first"))
-        try await save("third", 3, parent: .record("first"))
-        try await save("first", 4)
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in try await body(client, database) }
     }
 
     private func get(_ path: String, _ client: any TestClientProtocol) async throws -> TestResponse {
@@ -68,7 +52,9 @@ import Testing
         "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token",
         "token?token=x", "rehearsals",
         "rehearsals/confirm?start=reset-zone&of=Notes", "users", "find?q=nobody", "record/delete?zone=Notes&name=first",
-        "objects", "objects/entity?type=CD_Note",
+        "objects", "objects/entity?type=CD_Note", "type?type=Users", "type?type=Note&usage=1",
+        "type/remove?type=Note", "field/remove?type=Note&field=title", "indexes", "indexes?show=all",
+        "indexes?find=title", "indexes?find=nothing", "roles", "roles?type=Note", "history",
     ])
     func everyPageAnswers(path: String) async throws {
         try await withConsole { client, _ in
@@ -84,12 +70,15 @@ import Testing
         "/c/iCloud.com.example.Other/development/private/query", "/c/nonsense/development/private/query",
         "/c/iCloud.com.example.App/staging/private/query",
         "\(there)/nothing", "\(there)/query?user=nobody", "\(there)/zone?zone=nowhere", "\(there)/type?type=Nothing",
+        "\(there)/type/remove?type=Nothing", "\(there)/field/remove?type=Nothing&field=title",
+        "\(there)/field/remove?type=Note&field=nothing", "\(there)/roles?type=Nothing",
         "\(there)/record/delete?zone=Notes&name=nobody", "/static/nothing.css", "/static/layout.mustache",
         // What a form posts to.
         "\(there)/zones/create", "\(there)/zone/share?zone=Notes", "\(there)/type/indexes", "\(there)/types/create",
         "\(there)/type/title", "\(there)/composites/change", "\(there)/roles/add", "\(there)/roles/remove",
         "\(there)/roles/grants",
         "\(there)/users/add", "\(there)/keys/token", "\(there)/keys/key",
+        "\(there)/rehearsals/start", "\(there)/rehearsals/stop", "/rehearsals/stop",
     ])
     func whatIsNotThereHasAPage(path: String) async throws {
         try await withConsole { client, _ in
@@ -105,6 +94,7 @@ import Testing
             let refused = String(buffer: try await get("\(Self.there)/query?type=Note", client).body)
             #expect(refused.contains("Field &#39;recordName&#39; is not marked queryable"))
             #expect(refused.contains("&quot;___recordID&quot; REFERENCE QUERYABLE"))
+            #expect(refused.contains("/changes\">Browse through Changes"))
             let form = "type=Note&add=___recordID%3AQUERYABLE&back=\(Self.there)/query%3Ftype%3DNote"
             let answer = try await post("\(Self.there)/type/indexes", form, client)
             #expect(answer.status == .seeOther)
@@ -181,6 +171,16 @@ import Testing
             #expect(share.status == .seeOther)
             let shared = "/c/iCloud.com.example.App/development/shared"
             #expect(String(buffer: try await get("\(shared)/zones?user=grace", client).body).contains(">Notes</a>"))
+            let zone = String(buffer: try await get("\(Self.there)/zone?zone=Notes", client).body)
+            #expect(zone.contains(">Act as Grace</a>"))
+            let stop = try #require(zone.firstMatch(of: /href="([^"]*)">Stop sharing…/)?.output.1)
+            let asked = String(stop).replacing("&amp;", with: "&")
+            #expect(String(buffer: try await get(asked, client).body).contains(">Stop sharing</button>"))
+            let user = User.recordName(ofHandle: "grace")
+            #expect(
+                try await post("\(Self.there)/zone/unshare?zone=Notes", "with=\(user)", client).status == .seeOther)
+            let gone = String(buffer: try await get("\(shared)/zones?user=grace", client).body)
+            #expect(gone.contains("no longer shared") && !gone.contains(">Notes</a>"))
             #expect(
                 try await post("\(Self.there)/zone/share?zone=Notes", "with=nobody&permission=READ_ONLY", client).status
                     == .badRequest)

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import HummingbirdTesting
+import RecordStore
 import Records
 import Testing
 
@@ -22,6 +23,10 @@ import Testing
             // A refusal is an answer too.
             let refused = try await stage.page("query?type=Item&filter1=author&is1=EQUALS&value1=ada")
             #expect(refused.contains("<b>ada</b> <small>no index</small></a>") && !refused.contains("<details open>"))
+            // A filter goes with one click, and another comes with one.
+            #expect(
+                answered.contains("href=\"\(SchemaStage.there)/query?type=Item\" aria-label=\"Remove shelf is left\"")
+                    && answered.contains("+ Filter"))
             // Links from an open form do not keep it open.
             #expect(!(try await stage.page("query?\(Self.shelf)&edit=1").contains("edit=1\"")))
         }
@@ -72,6 +77,39 @@ import Testing
             #expect(page.contains("<option value=\"title\">title – no index</option>"))
             #expect(page.contains("<option value=\"shelf\">shelf</option>"))
             #expect(page.contains("<option value=\"author\" disabled>author – can&#39;t be sorted</option>"))
+        }
+        try await EditStage.run { stage in
+            let page = try await stage.page("query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=1&edit=1")
+            #expect(page.contains("<option value=\"file\" disabled>file – can&#39;t be queried</option>"))
+            // The latest moments come first.
+            try await stage.save("note", ["rank": .int64(1), "due": .timestamp(Timestamp(milliseconds: 0))])
+            #expect(
+                try await stage.page("query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=1").contains(
+                    "sort1=due&amp;order1=descending"))
+        }
+    }
+
+    @Test func moreColumnsThanAnybodyReadsAreShownOnRequest() async throws {
+        try await EditStage.run { stage in
+            let fields = (10..<40).map { (Name("f\($0)"), FieldInput(.int64(1))) }
+            let names = ["a", "b"] as [Name]
+            let wide = names.map {
+                RecordOperation(
+                    .create, recordName: $0, recordType: "Wide", fields: Dictionary(uniqueKeysWithValues: fields))
+            }
+            for result in try await stage.database().modify(ModifyRequest(wide, zoneID: EditStage.notes)) {
+                _ = try result.get()
+            }
+            let question = "query?zone=Notes&type=Wide&filter1=f39&is1=EQUALS&value1=1&limit=1"
+            let some = try await stage.page(question)
+            #expect(
+                some.contains("data-field=\"f39\"") && !some.contains("data-field=\"f38\""), "what is asked is shown")
+            let link = try #require(some.firstMatch(of: /<a[^>]* href="([^"]*)"[^>]*>Show all 30 columns/)?.output.1)
+            let all = try await stage.page(String(link).replacing("&amp;", with: "&"))
+            #expect(all.contains("data-field=\"f38\"") && !all.contains("Show all"))
+            // The choice holds on the next page, and when the query runs again.
+            #expect(all.contains(/href="[^"]*columns=all[^"]*" rel="next"/))
+            #expect(all.contains("name=\"columns\" value=\"all\""))
         }
     }
 

@@ -1,3 +1,5 @@
+import InMemoryRecordStore
+import Accounts
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
@@ -53,6 +55,25 @@ import Testing
                 copy.fields == original.fields && copy.created == original.created && copy.modified == original.modified
             )
             #expect(try await stage.record("note") == original)
+        }
+    }
+
+    @Test func aRecordIsCopiedWithItsFileToAnotherUser() async throws {
+        try await EditStage.run { stage in
+            let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
+            let asset = try await stage.upload("the papers", named: "papers.txt", to: "papers", "file")
+            let original = try await stage.save("papers", ["file": .asset(asset)])
+            let changes = ["to": "grace", "zoneName": "Copies"]
+            let shown = try await preview(stage, "record/copy?zone=Notes&name=papers", changes)
+            #expect(shown.contains("1 record is copied with its files.") && shown.contains("Creates the zone."))
+            #expect(
+                outcomes(EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))) == [
+                    "papers: copied"
+                ])
+            let theirs = try await stage.engine.database(try await stage.database().address, as: grace)
+            let copies = RecordID(recordName: "papers", zoneID: ZoneID(zoneName: "Copies"))
+            let copy = try #require(try await theirs.fetch([copies], desiredKeys: nil).first).get()
+            #expect(copy.fields == original.fields)
         }
     }
 

@@ -1,13 +1,6 @@
-import Accounts
-import AssetStore
-import Console
-import ConsolePages
-import HTTPServing
-import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
-import InMemoryRecordStore
 import NIOCore
+import HTTPTypes
+import HummingbirdTesting
 import RecordStore
 import Records
 import TestSupport
@@ -15,61 +8,10 @@ import Testing
 
 /// The history of a record, restoring an earlier version, and the page Check, without scripts.
 @Suite struct RecordHistoryPageTests {
-    private static let there = "/c/iCloud.com.example.App/development/private"
-    private static let zone = ZoneID(zoneName: "Notes")
-    private static let container = "iCloud.com.example.App"
-
-    private struct Stage: Sendable {
-        let client: any TestClientProtocol
-        let database: any RecordDatabase
-
-        func page(_ path: String) async throws -> String {
-            String(buffer: try await client.execute(uri: "\(there)/\(path)", method: .get) { $0 }.body)
-        }
-
-        func post(_ path: String, _ form: String) async throws -> TestResponse {
-            try await client.execute(uri: "\(there)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
-        }
-
-        func save(
-            _ name: Name, _ fields: [Name: FieldValue], type: Name = "Note", parent: RecordOperation.Parent = .unchanged
-        ) async throws {
-            try await modify(
-                RecordOperation(
-                    .forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) },
-                    parent: parent))
-        }
-
-        func modify(_ operation: RecordOperation) async throws {
-            let request = ModifyRequest([operation], zoneID: zone, requestID: "0f1e2d3c-0000-4000-8000-a5b4c3d2e1f0")
-            for result in try await database.modify(request) { _ = try result.get() }
-        }
-
-        func entries(_ name: Name) async throws -> [RecordJournalEntry] {
-            try await database.require(.keepJournal).journal(
-                RecordJournalRequest(RecordID(recordName: name, zoneID: zone))
-            ).entries
-        }
-    }
-
-    private func onStage(journal: JournalLimits = .standard, _ body: @Sendable (Stage) async throws -> Void)
+    private func onStage(journal: JournalLimits = .standard, _ body: @Sendable (RequestStage) async throws -> Void)
         async throws
     {
-        let engine = InMemoryRecordEngine(journal: journal)
-        let accounts = try Accounts(file: nil)
-        let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: engine)
-        let address = DatabaseAddress(
-            container: try #require(ContainerID(Self.container)), environment: .development, scope: .private)
-        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
-        _ = try await database.modifyZones([.create(Self.zone)])
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            try await body(Stage(client: client, database: database))
-        }
+        try await RequestStage.with(journal: journal, device: "Mac", body)
     }
 
     @Test func thePageOfARecordShowsWhatChanged() async throws {
@@ -195,7 +137,7 @@ import Testing
     func invalidRequestsAreExplained(path: String, status: Int) async throws {
         try await onStage { stage in
             try await stage.save("r", [:])
-            let answer = try await stage.client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
+            let answer = try await stage.client.execute(uri: "\(RequestStage.there)/\(path)", method: .get) { $0 }
             #expect(answer.status.code == status)
             #expect(String(buffer: answer.body).contains("<main id=\"main\""))
         }
@@ -243,5 +185,27 @@ import Testing
             try await eventually { try await stage.page("check").contains("No problems found.") }
             #expect(try await stage.page("check").contains("all zones of the private database"))
         }
+    }
+}
+
+extension RequestStage {
+    fileprivate func save(
+        _ name: Name, _ fields: [Name: FieldValue], type: Name = "Note", parent: RecordOperation.Parent = .unchanged
+    ) async throws {
+        try await modify(
+            RecordOperation(
+                .forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) },
+                parent: parent))
+    }
+
+    fileprivate func modify(_ operation: RecordOperation) async throws {
+        let request = ModifyRequest([operation], zoneID: Self.zone, requestID: "0f1e2d3c-0000-4000-8000-a5b4c3d2e1f0")
+        for result in try await database.modify(request) { _ = try result.get() }
+    }
+
+    fileprivate func entries(_ name: Name) async throws -> [RecordJournalEntry] {
+        try await database.require(.keepJournal).journal(
+            RecordJournalRequest(RecordID(recordName: name, zoneID: Self.zone))
+        ).entries
     }
 }

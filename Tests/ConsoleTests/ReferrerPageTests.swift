@@ -28,6 +28,13 @@ import Testing
             #expect(page.contains("<h2 id=\"references\">Referred to by 3 records</h2>"))
             #expect(page.contains("stays; its reference is left without a target <code class=\"faint\">NONE</code>"))
             #expect(page.contains("is deleted with it <code class=\"faint\">DELETE_SELF</code>"))
+            #expect(page.contains("aria-label=\"Query Note by room\"") && !page.contains("referring-rest"))
+            // Many are listed once each, and at first only a part of them.
+            let many = try await Self.page(stage, count: 20)
+            let list = try #require(
+                many.firstMatch(of: /(?s)<ul class="referrers" aria-label="Note records that.*?<\/ul>/)
+            ).output
+            #expect(list.matches(of: /<li>/).count == 12 && many.contains("<summary>8 more</summary>"))
         }
     }
 

@@ -340,6 +340,21 @@ import Testing
         }
     }
 
+    @Test func aMistakeIsMarkedAndExplained() async throws {
+        try await RequestStage.with { stage in
+            for name: Name in ["a", "b", "c"] { try await stage.save(name) }
+            for _ in 0..<2 { try await stage.pull(from: "hasty", limit: 1) }
+            stage.note(stage.request("records/lookup", from: "hasty"))
+            let list = try await stage.page("requests?warnings=1")
+            #expect(list.contains("aria-label=\"Warnings about these requests\""))
+            let row = try #require(list.firstMatch(of: /requests\?([^"]*id=[^"]*)">changes\/zone</)?.output.1)
+            #expect(!list.contains(/<th scope="row" class="name"><a href="[^"]*">records\/lookup</))
+            #expect(
+                try await stage.page("requests?\(String(row).replacing("&amp;", with: "&"))").contains(
+                    "The later pages were not fetched"))
+        }
+    }
+
     // MARK: Replay
 
     private static func echo(_ body: String, status: HTTPResponse.Status = .ok)

@@ -31,20 +31,22 @@ struct RequestStage: Sendable {
     var headers = HTTPFields()
 
     /// - Parameters:
+    ///   - device: the developer's.
     ///   - access: the need for credentials. The stage brings them.
     ///   - sender: sends notifications again.
     ///   - answering: the web services' answer to a replayed request; the id of the context is that of the request.
     static func with(
-        log: RequestLog = RequestLog(), access: AccessControl.Mode = .open,
+        log: RequestLog = RequestLog(), journal: JournalLimits = .standard, device: String? = nil,
+        access: AccessControl.Mode = .open,
         answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
         sender: (any NotificationSender)? = nil, _ body: @Sendable (RequestStage) async throws -> Void
     ) async throws {
-        let engine = InMemoryRecordEngine()
+        let engine = InMemoryRecordEngine(journal: journal)
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        let user = try accounts.caller(named: nil, deviceID: nil)
+        let user = try accounts.caller(named: nil, deviceID: device)
         _ = try accounts.caller(named: "grace", deviceID: nil)
         let database = try await engine.database(address, as: user)
         _ = try await database.modifyZones([.create(zone)])

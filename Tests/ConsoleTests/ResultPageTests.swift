@@ -1,28 +1,18 @@
-import Accounts
-import AssetStore
-import Console
-import ConsolePages
-import HTTPServing
 import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
-import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
-import TestSupport
 import Testing
 
 /// Results as files, selected records, counted values, and saved queries.
 @Suite struct ResultPageTests {
-    private static let there = "/c/iCloud.com.example.App/development/private"
-
     private struct Stage: Sendable {
         let client: any TestClientProtocol
         let database: any RecordDatabase
 
         func get(_ path: String) async throws -> (HTTPResponse.Status, String, HTTPFields) {
-            let answer = try await client.execute(uri: "\(ResultPageTests.there)/\(path)", method: .get) { $0 }
+            let answer = try await client.execute(uri: "\(RequestStage.there)/\(path)", method: .get) { $0 }
             return (answer.status, String(buffer: answer.body), answer.headers)
         }
 
@@ -31,7 +21,7 @@ import Testing
             let form = pairs.map { "\(PercentEncoding.encoded($0))=\(PercentEncoding.encoded($1))" }.joined(
                 separator: "&")
             let answer = try await client.execute(
-                uri: "\(ResultPageTests.there)/\(path)", method: .post, body: ByteBuffer(string: form)
+                uri: "\(RequestStage.there)/\(path)", method: .post, body: ByteBuffer(string: form)
             ) { $0 }
             return (answer.status, String(buffer: answer.body), answer.headers)
         }
@@ -45,38 +35,32 @@ import Testing
 
     /// 1,203 notes of three rooms in one zone, and one in another.
     private func withNotes(_ body: @Sendable (Stage) async throws -> Void) async throws {
-        let engine = InMemoryRecordEngine()
-        let accounts = try Accounts(file: nil)
-        let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: engine)
-        let container = try #require(ContainerID("iCloud.com.example.App"))
-        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
-        let (notes, others) = (ZoneID(zoneName: "Notes"), ZoneID(zoneName: "Others"))
-        _ = try await database.modifyZones([.create(notes), .create(others)])
-        for start in stride(from: 0, to: 1203, by: 200) {
-            let operations = (start..<min(start + 200, 1203)).map { number in
-                RecordOperation(
-                    .create, recordName: Name("note\(1000 + number)"), recordType: "Note",
-                    fields: [
-                        "room": FieldInput(
-                            .string(number < 3 ? "attic, \"old\"" : number % 3 == 0 ? "hall" : "cellar")),
-                        "rank": FieldInput(.int64(Int64(number))),
-                    ])
+        try await RequestStage.with { stage in
+            let (notes, others) = (RequestStage.zone, ZoneID(zoneName: "Others"))
+            let database = stage.database
+            _ = try await database.modifyZones([.create(others)])
+            for start in stride(from: 0, to: 1203, by: 200) {
+                let operations = (start..<min(start + 200, 1203)).map { number in
+                    RecordOperation(
+                        .create, recordName: Name("note\(1000 + number)"), recordType: "Note",
+                        fields: [
+                            "room": FieldInput(
+                                .string(number < 3 ? "attic, \"old\"" : number % 3 == 0 ? "hall" : "cellar")),
+                            "rank": FieldInput(.int64(Int64(number))),
+                        ])
+                }
+                for result in try await database.modify(ModifyRequest(operations, zoneID: notes)) {
+                    _ = try result.get()
+                }
             }
-            for result in try await database.modify(ModifyRequest(operations, zoneID: notes)) { _ = try result.get() }
-        }
-        let other = RecordOperation(
-            .create, recordName: "note1000", recordType: "Note", fields: ["room": FieldInput(.string("hall"))])
-        for result in try await database.modify(ModifyRequest([other], zoneID: others)) { _ = try result.get() }
-        _ = try await database.require(.editSchema).edit([.addIndexes([.queryable], of: .system(.recordID), in: "Note")]
-        )
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            try await body(Stage(client: client, database: database))
+            let other = RecordOperation(
+                .create, recordName: "note1000", recordType: "Note", fields: ["room": FieldInput(.string("hall"))])
+            for result in try await database.modify(ModifyRequest([other], zoneID: others)) { _ = try result.get() }
+            _ = try await database.require(.editSchema).edit([
+                .addIndexes([.queryable], of: .system(.recordID), in: "Note")
+            ]
+            )
+            try await body(Stage(client: stage.client, database: database))
         }
     }
 
@@ -107,7 +91,7 @@ import Testing
                 Issue.record("no next page")
                 return
             }
-            let there = try #require(next.firstRange(of: Self.there + "/"))
+            let there = try #require(next.firstRange(of: RequestStage.there + "/"))
             let second = try await stage.get(String(next[there.upperBound...])).1
             #expect(second.contains("\"note1013\"") && !second.contains("\"note1012\""))
             let all = try await stage.get("query.ndjson?\(query)&all=1").1.split(separator: "\n")
@@ -212,7 +196,7 @@ import Testing
             #expect(status == .seeOther)
             #expect(
                 headers[.location]
-                    == "\(Self.there)/query?zone=Notes&type=Note&filter1=rank&is1=LESS_THAN&value1=3&sort1=rank&order1=descending&limit=10"
+                    == "\(RequestStage.there)/query?zone=Notes&type=Note&filter1=rank&is1=LESS_THAN&value1=3&sort1=rank&order1=descending&limit=10"
             )
             let page = try await stage.get(
                 "query?type=Note&zone=Notes&filter1=rank&is1=LESS_THAN&value1=3&where=rank+%3C+x"
@@ -234,12 +218,14 @@ import Testing
             let picks = try await ["note1001", "note1002", "note1003"].asyncMap { name in
                 ("pick", "Notes\r\n\(name)\r\n\(try await stage.tag(of: Name(name)))")
             }
-            let back = "\(Self.there)/query?zone=Notes&type=Note"
+            let back = "\(RequestStage.there)/query?zone=Notes&type=Note"
             let (fetch, _, headers) = try await stage.post(
                 "picked?zone=Notes", picks + [("do", "fetch"), ("back", back)])
             #expect(
                 fetch == .seeOther
-                    && headers[.location] == "\(Self.there)/fetch?zone=Notes&names=note1001%0Anote1002%0Anote1003")
+                    && headers[.location]
+                        == "\(RequestStage.there)/fetch?zone=Notes&names=note1001%0Anote1002%0Anote1003"
+            )
             let csv = try await stage.post("picked?zone=Notes", picks + [("do", "csv")]).1
             #expect(csv.split(separator: "\r\n").count == 4)
             // A record that was saved meanwhile is not deleted, and the page says so.
@@ -275,13 +261,20 @@ import Testing
             let question = "type=Note&filter1=room&is1=EQUALS&value1=hall&marker=x&notice=zone-created"
             let (status, _, headers) = try await stage.post(
                 "queries/save?zone=Notes",
-                [("name", " The <hall> "), ("question", question), ("back", "\(Self.there)/query?type=Note")])
-            #expect(status == .seeOther && headers[.location] == "\(Self.there)/query?type=Note&notice=query-saved")
+                [("name", " The <hall> "), ("question", question), ("back", "\(RequestStage.there)/query?type=Note")])
+            #expect(
+                status == .seeOther && headers[.location] == "\(RequestStage.there)/query?type=Note&notice=query-saved")
             let page = try await stage.get("query?type=Note").1
             #expect(page.contains("The &lt;hall&gt;</bdi> <small>private, Notes</small>"))
             #expect(
                 page.contains(
-                    "\(Self.there)/query?zone=Notes&amp;type=Note&amp;filter1=room&amp;is1=EQUALS&amp;value1=hall\""))
+                    "\(RequestStage.there)/query?zone=Notes&amp;type=Note&amp;filter1=room&amp;is1=EQUALS&amp;value1=hall\""
+                ))
+            // The same query in production.
+            let production = RequestStage.there.replacing("development", with: "production")
+            let there = try await stage.client.execute(uri: "\(production)/query?type=Note", method: .get) { $0 }
+            #expect(
+                String(buffer: there.body).contains("\(production)/query?zone=Notes&amp;type=Note&amp;filter1=room"))
             #expect(
                 try await stage.post("queries/save", [("name", ""), ("question", question)]).1.contains(
                     "Enter a name for the query"))
@@ -300,6 +293,10 @@ import Testing
         ("changes", "fetchDatabaseChanges", "changes/database"),
         ("record?zone=Notes&name=note1001", "saveRecords", "records/modify"),
         ("record?zone=Notes&name=note1001", "deleteRecords", "&quot;operationType&quot;: &quot;delete&quot;"),
+        (
+            "record?zone=Notes&name=note1001", "saveRecords",
+            "aria-label=\"The record as JSON\"><code data-copy-source>{"
+        ),
     ])
     func everyWayIsThereAsCode(path: String, javaScript: String, request: String) async throws {
         try await withNotes { stage in

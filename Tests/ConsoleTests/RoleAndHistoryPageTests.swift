@@ -99,19 +99,21 @@ import Testing
 
     @Test func historyHasPages() async throws {
         try await SchemaPageStage.with { stage in
+            let reasons: [Int: SchemaHistoryEntry.Reason] = [120: .schemaImport, 119: .save]
             stage.engine.history.withLock {
                 $0 = (1...120).reversed().map { number in
                     SchemaHistoryEntry(
                         number: Int64(number), timestamp: Timestamp(milliseconds: 1_790_000_000_000),
                         userRecordName: stage.database.caller.userRecordName,
-                        reason: number == 120 ? .schemaImport : .edit,
+                        reason: reasons[number] ?? .edit,
                         changes: number == 120 ? (1...30).map { "Note: field 'f\($0)' added" } : ["Note: <\(number)>"])
                 }
             }
             let first = try await stage.page("history")
             #expect(first.matches(of: /<td>Developer<\/td>/).count == 50)
             #expect(
-                first.contains(">schema file</span>") && first.contains("<summary>22 more</summary>")
+                first.contains(">schema file</span>") && first.contains(">saved</span>")
+                    && first.contains("<summary>22 more</summary>")
                     && first.contains("&#39;f30&#39;"))
             #expect(first.contains("&lt;119&gt;") && !first.contains("<119>"))
             #expect(first.contains("history?before=71") && !first.contains("« Latest"))
@@ -124,23 +126,9 @@ import Testing
     }
 
     @Test func whatPeopleDoHereIsInTheHistory() async throws {
-        let engine = InMemoryRecordEngine()
-        let accounts = try Accounts(file: nil)
-        let folder = try TemporaryFolder()
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(
-            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),
-            templatesFolder: nil, publicFolder: nil
-        ).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            let container = ByteBuffer(string: "container=iCloud.com.example.App")
-            _ = try await client.execute(uri: "/containers", method: .post, body: container) { $0 }
-            _ = try await client.execute(
-                uri: "\(SchemaPageStage.there)/types/create", method: .post, body: ByteBuffer(string: "name=Song")
-            ) { $0 }
-            let page = String(
-                buffer: try await client.execute(uri: "\(SchemaPageStage.there)/history", method: .get) { $0 }.body)
+        try await SchemaStage.run { stage in
+            _ = try await stage.post("types/create", "name=Song")
+            let page = try await stage.page("history")
             #expect(page.contains("Song") && page.contains(">edited</span>") && page.contains("<td>Developer</td>"))
         }
     }

@@ -169,6 +169,22 @@ import Testing
         }
     }
 
+    @Test func aGuestWhoMayOnlyReadKeepsWhatIsTyped() async throws {
+        try await ShareStage.run { stage in
+            let form = try await stage.shared(with: stage.grace)
+            _ = try stage.edit.location(
+                try await stage.edit.send("share", of: form, ["right2": "READ_ONLY"], button: ("do", "save")))
+            _ = try await stage.accept(as: stage.grace)
+            let editor = try await stage.edit.page(stage.page("record/edit", of: stage.grace) + "&name=milk")
+            let number = try #require(editor.firstMatch(of: /name="field(\d+)" value="rank"/)?.output.1)
+            let refused = EditStage.text(
+                try await stage.edit.send("record/save", of: editor, ["text-\(number)-1": "77"], button: ("do", "save"))
+            )
+            #expect(refused.contains("WRITE operation not permitted") && refused.contains("77"))
+            #expect(try await stage.edit.values("milk")["rank"] == .int64(1))
+        }
+    }
+
     @Test func aGuestLeavesAndIsInvitedAgain() async throws {
         try await ShareStage.run { stage in
             _ = try await stage.shared(with: stage.grace)

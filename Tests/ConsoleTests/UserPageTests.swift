@@ -44,6 +44,14 @@ import Testing
         }
     }
 
+    @Test func theClientsOfAUserAreListed() async throws {
+        try await RequestStage.with { stage in
+            stage.note(stage.request("records/query", from: "Ada’s phone"))
+            let page = try await stage.page("users/user?name=developer")
+            #expect(page.contains(/>Ada’s phone<\/a> <span class="faint">1 request, last at<\/span>/))
+        }
+    }
+
     /// The question of an app that is new on a device.
     @Test func eachUserSaysIfThereIsDataAlready() async throws {
         try await EditStage.run { stage in

@@ -1,3 +1,4 @@
+import InMemoryRecordStore
 import Accounts
 import Foundation
 import HTTPTypes
@@ -166,6 +167,52 @@ import Testing
         }
     }
 
+    /// A change token as NSKeyedArchiver archives it.
+    private static let archive =
+        "YnBsaXN0MDDUAQIDBAUGFBdZJGFyY2hpdmVyWCRvYmplY3RzVCR0b3BYJHZlcnNpb25fEA9OU0tleWVkQXJjaGl2ZXKkBwgNDlUk"
+        + "bnVsbNIJCgsMViRjbGFzc1tDaGFuZ2VUb2tlboADgAJPEDQDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAhIiMkJSYnKCkq"
+        + "KywtLi8wMTIzNDU20g8QERJYJGNsYXNzZXNaJGNsYXNzbmFtZaISE18QE0NLU2VydmVyQ2hhbmdlVG9rZW5YTlNPYmplY3TRFRZU"
+        + "cm9vdIABEgABhqAIERskKTJESU9UW2dpa6KnsLu+1N3g5ecAAAAAAAABAQAAAAAAAAAYAAAAAAAAAAAAAAAAAAAA7A=="
+
+    @Test func anArchiveIsTakenApart() async throws {
+        try await RequestStage.with { stage in
+            let page = try await stage.page("token?token=\(PercentEncoding.encoded(Self.archive))")
+            for text in [
+                "a keyed archive of CKServerChangeToken", "aria-label=\"The archive&#39;s objects\"", "ChangeToken",
+                "<h2>The token in every form</h2>", "<h2>The archive in every form</h2>",
+            ] { #expect(page.contains(text), "\(text)") }
+        }
+    }
+
+    @Test func aTokenOfAnotherContainerLeadsThere() async throws {
+        try await RequestStage.with { stage in
+            var address = stage.address
+            address.container = try #require(ContainerID("iCloud.com.example.Other"))
+            let database = try await stage.engine.database(address, as: stage.user)
+            _ = try await database.modifyZones([.create(ZoneID(zoneName: "Z"))])
+            let token = try #require(try await database.fetchZones([ZoneID(zoneName: "Z")])[0].get().syncToken).text
+            #expect(
+                try await stage.page("token?token=\(token)").contains(
+                    /href="\/c\/iCloud\.com\.example\.Other\/[^"]*">It is from [^<]*: explain it there/))
+        }
+    }
+
+    @Test func theCauseOfAPartialFailureIsNamed() async throws {
+        try await RequestStage.with { stage in
+            let text = """
+                <CKError 0x1: "Partial Failure" (2/1011); partial errors: {
+                \tA1:(zone:__defaultOwner__) = <CKError 0x2: "Invalid Arguments" (12/2006); server message = \
+                "Cannot create or modify field 'f' in record 'R' in production schema">
+                \tB2 = <CKError 0x3: "Batch Request Failed" (22/2024)>
+                }>
+                """
+            let page = try await stage.page("errors?error=\(PercentEncoding.encoded(text))")
+            for words in [
+                "invalidArguments of A1", "partialFailure", "deploy the schema", "Another item of the batch failed",
+            ] { #expect(page.contains(words), "\(words)") }
+        }
+    }
+
     @Test func shortTextsBecomeLinksAndLongOnesAreAnswered() async throws {
         try await RequestStage.with { stage in
             let short = try await stage.post("token?zone=Notes", "token=AQ%2BD&with=")
@@ -197,6 +244,9 @@ import Testing
             #expect(
                 older.contains("The first is older")
                     && older.contains("2 records changed last between them, and 0 after the newer one"))
+            #expect(
+                older.contains(
+                    "since=1&amp;token=\(tokens.old)&amp;upto=\(tokens.new)\">Fetch changes between them</a>"))
             #expect(try await page(tokens.new, tokens.old).contains("The second is older"))
             #expect(try await page(tokens.old, tokens.old).contains("They are the same token"))
             #expect(try await page(tokens.old, tokens.database).contains("One is a database token"))

@@ -1,3 +1,5 @@
+import InMemoryRecordStore
+import Accounts
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
@@ -28,6 +30,20 @@ import Testing
                 copy.fields == original.fields && copy.created == original.created && copy.modified == original.modified
             )
             #expect(try await stage.record("note 1") == original)
+        }
+    }
+
+    @Test func aZoneIsCopiedToAnotherUser() async throws {
+        try await EditStage.run { stage in
+            let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
+            try await stage.save("note", ["rank": .int64(1)])
+            let form = try await stage.page("zone/copy?zone=Notes")
+            let over = try await stage.end(
+                try await stage.send("zone/copy", of: form, ["to": "grace", "zoneName": "Copied"]))
+            #expect(over.contains("<dt>copied</dt><dd>1</dd>"))
+            let theirs = try await stage.engine.database(try await stage.database().address, as: grace)
+            let page = try await theirs.zoneChanges(ZoneChangesRequest(ZoneID(zoneName: "Copied")))
+            #expect(page.changes.map(\.recordID.recordName) == ["note"])
         }
     }
 

@@ -80,6 +80,9 @@ struct AdministratorGateTests {
     func answered() async throws {
         try await TestServer.run(requiring: .required) { server in
             _ = try await CredentialStage(server)
+            // Programs such as Prometheus are asked for the password.
+            let asked = try await Self.send(server, "GET", "/metrics", [])
+            #expect(asked.status == 401 && asked.headers["www-authenticate"]?.hasPrefix("Basic ") == true)
             for header in [Self.basic(CredentialStage.password), "Authorization: Bearer \(TestServer.instanceSecret)"] {
                 for target in [
                     "/metrics", "/skylight/1/users", "/skylight/1/rehearsals", "/skylight/1/requests",
