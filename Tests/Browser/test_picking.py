@@ -28,7 +28,7 @@ def test_rows_are_picked_and_deleted(open_page, server):
         assert box["x"] == below["x"] and head["y"] < box["y"] < head["y"] + 12
     page.get_by_label("Pick note4").uncheck()
     bar.get_by_role("button", name="Fetch").click()
-    expect(page.get_by_label("names")).to_have_value("note0\nnote1\nnote2\nnote3")
+    expect(page.get_by_label("names", exact=True)).to_have_value("note0\nnote1\nnote2\nnote3")
     page.go_back()
     # After navigating back, the browser may have lost the selection.
     page.get_by_label("Select all records of this page").check()

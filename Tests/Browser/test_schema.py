@@ -30,7 +30,7 @@ def test_a_grid_says_what_save_builds_and_keeps_what_others_did(open_page, there
     expect(page.locator("[data-saves]")).to_contain_text("Save adds the field pinnedAt TIMESTAMP; adds QUERYABLE on")
     expect(page.locator("[data-saves]")).to_contain_text("and builds it over 12 records; deletes SORTABLE on rank.")
     page.get_by_label("New field", exact=True).press("Enter")
-    expect(page.get_by_role("status").first).to_contain_text("Deleted SORTABLE on Note.rank.")
+    expect(page.get_by_role("status").first).to_contain_text("Deleted SORTABLE on Note.rank in development.")
     expect(page.get_by_role("checkbox", name="SEARCHABLE on title of Note")).not_to_be_checked()
     expect(page.get_by_role("rowheader", name="pinnedAt")).to_be_visible()
 

@@ -110,7 +110,7 @@ def test_five_records_by_name(hand, done):
     page = hand.page
     hand.go(CHAT + "/zone?zone=Chats")
     hand.section("Fetch")
-    page.get_by_label("names").click()
+    page.get_by_label("names", exact=True).click()
     hand.type("Person/ada\nRoom/general\nMessage/papers\nnobody\nRoom/books")
     hand.button("Fetch")
     rows = page.locator(".answer tbody tr")

@@ -42,7 +42,7 @@ package enum RolesView {
                             "A user's record of type `Users` lists the user's custom roles by number in the field `roles`. Only the owner can change it. A role's number comes from its name, so it is the same in development and production.\(members.isCut ? " Not all users' records are shown." : "")"
                         ),
                         Table(
-                            "Roles", style: .narrow,
+                            "Roles of the container", style: .narrow,
                             [.column("role", "mono"), "users", .number("number"), .number("types with grants")]
                                 + (canEdit ? [.actions("delete")] : []),
                             names.map { row($0, in: schema, members, visit) }),

@@ -164,7 +164,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
     fileprivate let client: ContainerClient
 
     /// The iterator, which waits for one notification after another.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
         /// The maximum number of consecutive tokens that the web courier may refuse at once.
         private static let patience = 3
 

@@ -220,7 +220,7 @@ struct DeletedZones {
             : nil
         let remarks = [earlier, later].compactMap { $0 }
         table = Table(
-            "Deleted zones", style: .narrow, ["zone", "event", "when"],
+            "Deleted zones of the database", style: .narrow, ["zone", "event", "when"],
             shown.map { change, mark in
                 Table.Row([
                     visit.named(change.zoneID), mark.badge,
