@@ -175,7 +175,7 @@ import Testing
             #expect(zone.contains(">Act as Grace</a>"))
             let stop = try #require(zone.firstMatch(of: /href="([^"]*)">Stop sharing…/)?.output.1)
             let asked = String(stop).replacing("&amp;", with: "&")
-            #expect(String(buffer: try await get(asked, client).body).contains(">Stop sharing</button>"))
+            #expect(String(buffer: try await get(asked, client).body).contains("<h1>Stop sharing Notes with "))
             let user = User.recordName(ofHandle: "grace")
             #expect(
                 try await post("\(Self.there)/zone/unshare?zone=Notes", "with=\(user)", client).status == .seeOther)
@@ -184,14 +184,6 @@ import Testing
             #expect(
                 try await post("\(Self.there)/zone/share?zone=Notes", "with=nobody&permission=READ_ONLY", client).status
                     == .badRequest)
-            let zone = String(buffer: try await get("\(Self.there)/zone?zone=Notes", client).body)
-            let stop = try #require(zone.firstMatch(of: /href="([^"]*\/zone\/unshare\?[^"]*with=([^"&]*)[^"]*)"/))
-                .output
-            let question = try await get(String(stop.1.replacing("&amp;", with: "&")), client)
-            #expect(String(buffer: question.body).contains("<h1>Stop sharing Notes with "))
-            #expect(
-                try await post("\(Self.there)/zone/unshare?zone=Notes", "with=\(stop.2)", client).status == .seeOther)
-            #expect(!String(buffer: try await get("\(shared)/zones?user=grace", client).body).contains(">Notes</a>"))
             #expect(try await post("\(Self.there)/zone/delete?zone=Notes", "", client).status == .seeOther)
             #expect(try await post("\(Self.there)/zone/purge?zone=New%20one", "", client).status == .seeOther)
             #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
