@@ -162,7 +162,7 @@ ELSEWHERE = {
     "deploy/confirm": "ConsoleTests/DeployPageTests.swift",
     "schema/export": "ConsoleTests/DeployPageTests.swift",
     "snapshots/file": "ConsoleTests/SnapshotPageTests.swift",
-    "snapshots/compare": "Browser/test_snapshots.py",
+    "snapshots/compare": "ConsoleTests/SnapshotPageTests.swift",
     "snapshots/restore": "ConsoleTests/SnapshotPageTests.swift",
     "snapshots/requests": "ConsoleTests/SnapshotPageTests.swift",
     "snapshots/delete": "ConsoleTests/SnapshotPageTests.swift",

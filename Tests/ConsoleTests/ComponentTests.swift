@@ -49,7 +49,7 @@ import Testing
             try html(.buttons([.button("A", "/a"), Frame.Link(text: "B", href: "/b", isDownload: true)]))
                 == "<p><span class=\"row\"><a class=\"button\" href=\"/a\">A</a> <a href=\"/b\" download>B</a> </span></p>"
         )
-        #expect(try html(.time(time)).contains("<time datetime=\"1970-01-01T00:00:00Z\">"))
+        #expect(try html(.time(time)).contains("<time datetime=\"1970-01-01T00:00:00"))
         #expect(try html(.list(["a", .code("b")])) == "<p>a, <code>b</code></p>")
         #expect(try html(.list([])) == "<p></p>")
         #expect(

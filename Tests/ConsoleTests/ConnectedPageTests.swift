@@ -140,7 +140,7 @@ import Testing
         try await ConnectedStage.run { stage in
             let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/zone/copy?zone=Notes"))
             #expect(
-                page.contains("CloudKit doesn't provide this")
+                page.contains("CloudKit doesn&#39;t provide this")
                     && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
         }
     }
@@ -218,7 +218,7 @@ import Testing
             for path in ["history", "explain?type=Note&zone=Notes", "advice"] {
                 let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/\(path)"))
                 #expect(
-                    page.contains("CloudKit doesn't provide this")
+                    page.contains("CloudKit doesn&#39;t provide this")
                         && page.contains("<a href=\"\(ConnectedStage.there)/mirror"), "\(path)")
             }
         }

@@ -11,7 +11,7 @@ import Testing
     /// The lane of a client. There must be one.
     private static func lane(of name: String, in page: String) throws -> String {
         let lanes = page.components(separatedBy: "<li class=\"lane").dropFirst().filter {
-            $0.contains(">\(name)</a></p>")
+            $0.contains(">\(name)</a> <span")
         }
         #expect(lanes.count == 1, "\(name)")
         return try #require(lanes.first)

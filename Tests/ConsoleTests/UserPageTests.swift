@@ -228,7 +228,7 @@ import Testing
                     && page.contains(">Note</a> 1,001"))
             // With more records than the page reads, the time of the first save is an upper bound.
             let look = try #require(
-                page.firstMatch(of: /<span class="faint">or earlier<\/span> <a href="([^"]*)">read every record/)?
+                page.firstMatch(of: /<span class="faint"> or earlier<\/span> <a href="([^"]*)">read every record/)?
                     .output.1)
             let exact = try await stage.page(String(look).replacing("&amp;", with: "&"))
             #expect(!exact.contains("read every record") && exact.contains(">1,001</td>"))

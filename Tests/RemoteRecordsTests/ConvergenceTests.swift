@@ -194,7 +194,7 @@ import Testing
                     let ended = running
                     ended.cancel()
                     #expect(await operationError { try await ended.value }?.code == .operationCancelled)
-                    let caches = [first] + others
+                    var caches = [first] + others
                     try await server.skylight.settle(caches.map(\.engine))
                     ledger.noteRest()
                     let fresh = try await opened("fresh\(step)")
@@ -209,7 +209,8 @@ import Testing
                             contents == expected && refusals.isEmpty
                                 && cache.engine.state.pendingRecordZoneChanges.isEmpty)
                     }
-                    // Ben's changes are with him, although Anna had the devices since.
+                    // Ben's changes are with him, although Anna had the devices since. One cache at a time has a file.
+                    caches = []
                     for index in 1..<count {
                         others.remove(at: index - 1)
                         do {

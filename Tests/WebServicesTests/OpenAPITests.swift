@@ -53,8 +53,7 @@ struct OpenAPITests {
         ]
         func add(_ root: String, _ table: [String: any Endpoint]) {
             for (action, endpoint) in table {
-                expected.insert("POST \(root)\(action)")
-                if endpoint.allowsGET { expected.insert("GET \(root)\(action)") }
+                for method in endpoint.methods { expected.insert("\(method) \(root)\(action)") }
             }
         }
         add("/database/1/{container}/{environment}/{database}/", EndpointTable.database)

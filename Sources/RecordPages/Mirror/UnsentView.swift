@@ -45,7 +45,7 @@ package enum UnsentView {
                                 "These records changed in iCloud after the version that was changed here. They wait until you choose; all others can be sent."
                             ),
                             Table(
-                                "Conflicts",
+                                "Records in conflict",
                                 [.column("record", "name"), "zone", "database", "mine", "iCloud’s", "choose"],
                                 conflicts),
                         ])

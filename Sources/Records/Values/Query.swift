@@ -151,9 +151,14 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
 extension Query {
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     public init(_ object: RequestObject) throws {
+        try self.init(object, absent: nil)
+    }
+
+    /// - Parameter absent: the value of a filter without one, which requests may not have; `nil` refuses it.
+    fileprivate init(_ object: RequestObject, absent: FieldInput?) throws {
         self.init(
             recordType: try object.required("recordType", "a string", object.name("recordType")),
-            filters: try (object.objects("filterBy") ?? []).map { try Filter($0) },
+            filters: try (object.objects("filterBy") ?? []).map { try Filter($0, absent: absent) },
             sorts: try (object.objects("sortBy") ?? []).map { try Sort($0) })
     }
 }
@@ -161,7 +166,7 @@ extension Query {
 extension Query: JSONObjectCoded {
     /// `{"recordType":"Item","filterBy":[…],"sortBy":[…]}`. Non-finite numbers become `null`.
     package static let form = JSONForm(
-        read: Query.init,
+        read: { try Query($0, absent: .cleared) },
         write: { query, writer in
             writer.member("recordType", query.recordType)
             writer.name("filterBy")
@@ -176,7 +181,7 @@ extension Query: JSONObjectCoded {
 }
 
 extension Query.Filter {
-    fileprivate init(_ object: RequestObject) throws {
+    fileprivate init(_ object: RequestObject, absent: FieldInput?) throws {
         let fieldName = try object.fieldName()
         let comparatorName = try object.required("comparator", "a string", object.string("comparator"))
         guard let comparator = Comparator(rawValue: comparatorName) else {
@@ -184,10 +189,9 @@ extension Query.Filter {
                 "Unknown comparator '\(comparatorName)' in '\(object.place)'; known are \(Comparator.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
-        let value = try object.required(
-            "fieldValue", "a value like {\"value\": …, \"type\": …}", object.value("fieldValue"))
-        self.init(
-            fieldName, comparator, try FieldInput(value, field: fieldName), distance: try object.number("distance"))
+        let input = try object.value("fieldValue").map { try FieldInput($0, field: fieldName) } ?? absent
+        let value = try object.required("fieldValue", "a value like {\"value\": …, \"type\": …}", input)
+        self.init(fieldName, comparator, value, distance: try object.number("distance"))
     }
 }
 
