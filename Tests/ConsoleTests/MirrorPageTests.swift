@@ -200,7 +200,7 @@ import Testing
         try await ConnectedStage.run { stage in
             try await conflict(stage, mine: ["title": "mine"], theirs: ["title": .string("theirs")])
             let list = try await stage.page(Self.unsent)
-            _ = try stage.location(try await stage.send("unsent/settle", of: list, button: ("version", version)))
+            _ = try stage.location(try await stage.send("unsent/settle", of: list, ["version": version]))
             if version == "mine" { _ = try await sendNow(stage) }
             #expect(try await stage.values("note")["title"] == .string(title))
             #expect(try await stage.page(Self.unsent).contains("Nothing waits to be sent"))
@@ -221,7 +221,7 @@ import Testing
                     && shown.contains("changed on both sides"))
             for version in ["mine", "theirs"] {
                 #expect(
-                    try await stage.send("unsent/settle", of: list, button: ("version", version)).status == .conflict)
+                    try await stage.send("unsent/settle", of: list, ["version": version]).status == .conflict)
             }
             // And the record is edited here once more.
             try await edit(stage, "note", ["title": "mine again"])
