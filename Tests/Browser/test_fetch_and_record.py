@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages import CHAT
+from waiting import until
 
 
 def test_the_drawing_of_references_leads_there_and_back(open_page):
@@ -66,7 +67,7 @@ def test_nothing_moves_once_it_is_drawn(open_page, path, zone):
     held = []
     page.route("**/skylight.js", lambda route: held.append(route))
     page.goto(CHAT + path, wait_until="commit")
-    page.wait_for_function("document.readyState === 'interactive'")
+    until(lambda: held and page.evaluate("document.readyState") == "interactive", page)
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.evaluate("window.observer.takeRecords(); window.moved.length = 0")
     held.pop().continue_()
