@@ -112,7 +112,7 @@ package enum RolesView {
 }
 
 extension RecordType {
-    /// What a role may do with records of the type.
+    /// The permissions of a role for records of the type.
     fileprivate func permissions(of role: Name) -> [Grant.Permission] {
         let all = grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
         return Grant.Permission.allCases.filter(all.contains)

@@ -90,7 +90,7 @@ package struct Section: Component {
     }
 }
 
-/// What is shown after a click on its title, such as the form for a new thing.
+/// Components under a title, shown after a click on it, such as the form for a new API token.
 package struct Fold: Component {
     package static let template = "fold"
 
@@ -115,7 +115,7 @@ package struct Paragraph: Component {
 
     package static func faint(_ text: Inline) -> Paragraph { Paragraph(text, style: "faint") }
 
-    /// What leads on from the page.
+    /// Links to the next steps.
     package static func actions(after lead: String = "", _ links: [Frame.Link]) -> Paragraph {
         Paragraph(Inline(lead) + Inline(links), style: "actions")
     }

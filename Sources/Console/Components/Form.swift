@@ -19,7 +19,7 @@ package struct Form: Component {
     let button: String
     /// `go` for the main action of the page.
     let buttonStyle: String?
-    /// What a screen reader says in place of the button's text.
+    /// The label of the button for screen readers; `nil` for its text.
     let buttonLabel: String?
     let note: Inline?
 
