@@ -89,7 +89,7 @@ def test_the_last_messages_of_a_room(hand, done):
     expect(page.get_by_role("list", name="What is asked")).to_contain_text("room is General")
     expect(page.get_by_role("link", name="Remove sorted by sentAt newest first")).to_be_visible()
     rows = page.locator(".answer tbody tr")
-    assert rows.count() == 50
+    expect(rows).to_have_count(50)
     column = page.locator("thead th").all_inner_texts().index(page.locator("thead th[aria-sort]").inner_text())
     times = rows.evaluate_all("(rows, column) => rows.map(row => row.cells[column].querySelector('time').dateTime)", column)
     assert times == sorted(times, reverse=True)
