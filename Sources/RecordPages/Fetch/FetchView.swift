@@ -10,7 +10,7 @@ package struct FetchView: Page {
     package static let tab = Tab.fetch
 
     /// The maximum number of records per request, as in the web services.
-    static let nameLimit = 200
+    static let nameLimit = RequestObject.pageLimit
     /// The limit of fields that a page reads, in bytes. Each record beyond it gets an error.
     static let bytesLimit = 32 << 20
     /// The maximum number of names that can be removed with one click each.

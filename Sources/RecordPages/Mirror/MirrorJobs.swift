@@ -154,7 +154,7 @@ extension Visit {
 extension RecordDatabase {
     /// Passes the edits that the origin lacks to a body, in order, until it returns `false`.
     func eachUnsentEdit(_ body: (UnsentEdit) -> Bool) async throws {
-        let pageSize = 200
+        let pageSize = RequestObject.pageLimit
         var since: Int64?
         while true {
             let edits = try await require(.mirrorRecords).unsentEdits(since: since, limit: pageSize)

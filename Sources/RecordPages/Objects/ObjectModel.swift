@@ -246,8 +246,6 @@ struct ObjectTargets {
         let label: String?
     }
 
-    /// The number of record names in a read.
-    private static let batchSize = 200
     /// The maximum size of the fields of a read, in bytes. Objects beyond it are not found.
     private static let bytesLimit = 4 << 20
     /// The maximum number of objects. Others are not found.
@@ -262,7 +260,7 @@ struct ObjectTargets {
         let titles = visit.titles
         let keys = titles.fields.union([MirroredNaming.entityField])
         while !left.isEmpty {
-            let batch = Array(left.prefix(Self.batchSize))
+            let batch = Array(left.prefix(RequestObject.pageLimit))
             left = left.dropFirst(batch.count)
             let results = try await visit.measure {
                 try await visit.database.fetch(batch, desiredKeys: keys, bytesLimit: Self.bytesLimit)

@@ -36,7 +36,7 @@ package struct QueryForm: Sendable {
         var origin: String
     }
 
-    static let limits = [10, 25, 50, 100, 200]
+    static let limits = [10, 25, 50, 100, RequestObject.pageLimit]
     /// The maximum number of filter rows, and of sort rows. Further rows in the URL are ignored.
     static let rowLimit = 20
     /// The number of pages that the user can go back through. Before them, only the first page is available.
@@ -82,7 +82,7 @@ package struct QueryForm: Sendable {
         showsAllColumns = fields["columns"] == "all"
         facet = fields.text("facet").map { Name($0) }
         map = fields.text("map").map { Name($0) }
-        limit = fields.number("limit", in: 1...200) ?? 50
+        limit = fields.number("limit", in: 1...RequestObject.pageLimit) ?? 50
         markers = Array(fields.all("marker").filter { !$0.isEmpty }.suffix(Self.markerLimit))
         page = fields.number("page", in: (markers.count + 1)...Self.lastPage) ?? markers.count + 1
         // The form names the type of its rows. They are dropped when the user picks another type.

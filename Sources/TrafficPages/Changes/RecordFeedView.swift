@@ -152,7 +152,7 @@ extension RecordFeedView {
             zones: visit.zoneChoices(allowsAll: true),
             types: [Choice("", "all types", isSelected: form.type == nil)]
                 + visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == form.type) },
-            limits: Set([50, 100, 200, form.limit]).sorted().map {
+            limits: Set([50, 100, RequestObject.pageLimit, form.limit]).sorted().map {
                 Choice(String($0), String($0), isSelected: $0 == form.limit)
             },
             token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween,
@@ -397,7 +397,7 @@ struct RecordFeedForm: Sendable {
         keys = DesiredKeys(fields)
         isReverse = fields["order"] == "reverse"
         type = fields.text("type").map { Name($0) }
-        limit = fields.number("limit", in: 1...200) ?? 100
+        limit = fields.number("limit", in: 1...RequestObject.pageLimit) ?? 100
     }
 
     var since: ChangeToken? { isSince && !tokenText.isEmpty ? ChangeToken(text: tokenText) : nil }
