@@ -85,8 +85,8 @@ extension EndpointCall {
 enum EndpointPurpose: Sendable, Hashable, CaseIterable {
     /// Reads records. In the public database this needs no user; the roles of the types limit it.
     case reading
-    /// Changes data, or concerns zones. Requires a user or a key.
-    case changing
+    /// Acts for a user: saves, or reads what belongs to the user alone, such as zones. Requires a user or a key.
+    case ofUser
     /// Identifies the client.
     case caller
     /// Returns data about other users.

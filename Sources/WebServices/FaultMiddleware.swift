@@ -97,7 +97,7 @@ struct FaultMiddleware: Sendable {
         guard let scope = RequestFaults.current, !scope.isExempt else { return try await answer(request) }
         var request = request
         var zones = FaultArea.RequestedZones.database
-        if faults.running.contains(where: { $0.fault.kind == .failure && $0.area.zoneID != nil }) {
+        if faults.active.contains(where: { $0.fault.kind == .failure && $0.area.zoneID != nil }) {
             // The body contains the names of the zones.
             let body = try await ConnectionLost.reading {
                 _ = try await request.readSentBody()

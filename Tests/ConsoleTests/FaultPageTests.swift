@@ -63,8 +63,8 @@ import Testing
             let area = FaultArea(
                 container: ContainerID("iCloud.com.example.App"), environment: .development, scope: .private,
                 zoneID: ZoneID(zoneName: "<Notes>"))
-            #expect(faults.running.map(\.area) == [area])
-            #expect(faults.running.map(\.remaining) == [3])
+            #expect(faults.active.map(\.area) == [area])
+            #expect(faults.active.map(\.remaining) == [3])
             for path in [
                 "/", "/nothing", "\(Self.there)/query", "\(Self.there)/rehearsals", "\(Self.there)/zone?zone=nowhere",
             ] {
@@ -75,9 +75,9 @@ import Testing
             let stop =
                 "stop=throttled&container=iCloud.com.example.App&environment=development&database=private&inZone="
             #expect(try await post("\(Self.there)/rehearsals/stop", stop + "Others", client).status == .seeOther)
-            #expect(faults.running.count == 1)
+            #expect(faults.active.count == 1)
             #expect(try await post("\(Self.there)/rehearsals/stop", stop + "%3CNotes%3E", client).status == .seeOther)
-            #expect(faults.running.isEmpty)
+            #expect(faults.active.isEmpty)
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
                     "\(Self.there)/rehearsals/start",
                     "start=\(name)&where=container&count=2&every=3&code=QUOTA_EXCEEDED", client
                 ).status == .seeOther)
-            let running = try #require(faults.running.first)
+            let running = try #require(faults.active.first)
             #expect(
                 try FaultSetting(
                     running.fault, count: running.remaining, every: running.items?.every,
@@ -141,9 +141,9 @@ import Testing
             #expect(html.contains("<input type=\"hidden\" name=\"ofUser\" value=\"_anna\">"))
             let stop = "stop=lost-notifications"
             #expect(try await post("\(Self.there)/rehearsals/stop", "\(stop)&ofUser=_anna", client).status == .seeOther)
-            #expect(faults.running.map(\.area) == [.everywhere])
+            #expect(faults.active.map(\.area) == [.everywhere])
             #expect(try await post("\(Self.there)/rehearsals/stop", stop, client).status == .seeOther)
-            #expect(faults.running.isEmpty)
+            #expect(faults.active.isEmpty)
         }
     }
 
@@ -157,7 +157,7 @@ import Testing
             let asked = try await page("\(Self.there)/rehearsals/confirm?start=\(name)&of=\(zone)", client)
             #expect(asked.contains(question) && asked.contains("name=\"start\" value=\"\(name)\""))
             let done = try await post("\(Self.there)/rehearsals/start", "start=\(name)&of=\(zone)", client)
-            #expect(done.status == .seeOther && faults.running.isEmpty)
+            #expect(done.status == .seeOther && faults.active.isEmpty)
             let location = try #require(done.headers[.location])
             let after = try await page(location, client)
             #expect(after.contains(outcome))
@@ -176,7 +176,7 @@ import Testing
             let answer = try await post("/rehearsals/stop", "", client, referer: referer)
             #expect(answer.status == .seeOther)
             #expect(answer.headers[.location] == location)
-            #expect(faults.running.isEmpty)
+            #expect(faults.active.isEmpty)
         }
     }
 
@@ -192,7 +192,7 @@ import Testing
             let answer = try await post("\(Self.there)/rehearsals/start", form, client)
             #expect(answer.status == .badRequest || answer.status == .notFound)
             #expect(String(buffer: answer.body).contains("<main id=\"main\""))
-            #expect(faults.running.isEmpty)
+            #expect(faults.active.isEmpty)
         }
     }
 
@@ -202,7 +202,7 @@ import Testing
         try await withConsole(.router) { client, faults in
             try faults.start(FaultSetting(.conflict))
             #expect(try await post(path, "start=throttled&stop=conflict", client).status == .forbidden)
-            #expect(faults.running.map(\.fault) == [.conflict])
+            #expect(faults.active.map(\.fault) == [.conflict])
         }
     }
 

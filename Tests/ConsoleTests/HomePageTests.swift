@@ -155,7 +155,7 @@ import Testing
             let many = try await page(client)
             #expect(many.matches(of: />records\/modify</).count == 5 && !many.contains("Received ✓"))
         }
-        try await withConsole(log: RequestLog(limit: 0)) { client, _ in
+        try await withConsole(log: RequestLog(capacity: 0)) { client, _ in
             let text = try await page(client)
             #expect(!text.contains("Latest requests"))
         }

@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func whatComesLaterComesOnce() async throws {
-        try await RequestStage.with(log: RequestLog(limit: 500)) { stage in
+        try await RequestStage.with(log: RequestLog(capacity: 500)) { stage in
             stage.note(stage.request("records/op0"))
             let first = try await stage.page("requests")
             var after = String(try #require(first.firstMatch(of: /data-after="([^"]*)"/)).output.1)
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test func withoutALogThePagesSayWhyTheyAreEmpty() async throws {
-        try await RequestStage.with(log: RequestLog(limit: 0)) { stage in
+        try await RequestStage.with(log: RequestLog(capacity: 0)) { stage in
             try await stage.save("wanted")
             stage.note(stage.request("records/query"))
             for page in ["requests", "clients", "telemetry", "record?zone=Notes&name=wanted"] {

@@ -52,6 +52,6 @@ import Testing
 
     @Test func aLogThatIsOffKeepsNothing() {
         #expect(NotificationLog(isOn: false).add(Self.notification(1)) == nil)
-        #expect(!RequestLog(limit: 0).notifications.isOn && RequestLog().notifications.isOn)
+        #expect(!RequestLog(capacity: 0).notifications.isOn && RequestLog().notifications.isOn)
     }
 }

@@ -8,16 +8,16 @@ import Testing
     @Test("The oldest request goes first")
     func ring() {
         let log = RequestLog()
-        for number in 0...RequestLog.limit { log.note(Requests.request(String(number), at: Int64(number))) }
+        for number in 0...RequestLog.standardCapacity { log.note(Requests.request(String(number), at: Int64(number))) }
         #expect(log.request("0") == nil && log.request("1") != nil)
-        #expect(log.latest(2).map(\.id) == [String(RequestLog.limit), String(RequestLog.limit - 1)])
-        #expect(log.latest(.max).count == RequestLog.limit)
-        #expect(log.cursor(of: "1") == 1 && log.cursor == Int64(RequestLog.limit))
+        #expect(log.latest(2).map(\.id) == [String(RequestLog.standardCapacity), String(RequestLog.standardCapacity - 1)])
+        #expect(log.latest(.max).count == RequestLog.standardCapacity)
+        #expect(log.cursor(of: "1") == 1 && log.cursor == Int64(RequestLog.standardCapacity))
     }
 
     @Test("A log of many requests has room for them")
     func many() {
-        let log = RequestLog(limit: 30_000)
+        let log = RequestLog(capacity: 30_000)
         for number in 0..<30_000 {
             log.note(
                 Requests.request("00000000-0000-0000-0000-\(number)", operation: "changes/zone") {
@@ -80,7 +80,7 @@ import Testing
 
     @Test("A log of no requests keeps none")
     func off() {
-        let log = RequestLog(limit: 0)
+        let log = RequestLog(capacity: 0)
         log.note(Requests.request("a"))
         #expect(!log.isOn && log.latest(1).isEmpty && log.cursor == -1 && log.clients.clients.isEmpty)
         #expect(log.telemetry.operations.isEmpty)
@@ -89,7 +89,7 @@ import Testing
     @Test(
         "Pages into the past join on to each other, with and without a filter", arguments: [1, 7, 255, 256, 257, 1000])
     func pages(size: Int) {
-        let log = RequestLog(limit: 600)
+        let log = RequestLog(capacity: 600)
         for number in 0..<900 {
             log.note(
                 Requests.request(
@@ -172,7 +172,7 @@ import Testing
 
     @Test("Followers get every request once and in order, however slow they are and however many note at once")
     func following() async {
-        let log = RequestLog(limit: 20_000)
+        let log = RequestLog(capacity: 20_000)
         let (writers, each) = (4, 2500)
         let seen = await withTaskGroup(of: [String]?.self) { group in
             for follower in 0..<3 {
@@ -209,7 +209,7 @@ import Testing
 
     @Test("A reader that is too far behind gets the number of missed requests")
     func missed() {
-        let log = RequestLog(limit: 10)
+        let log = RequestLog(capacity: 10)
         for number in 0..<25 { log.note(Requests.request(String(number))) }
         let page = log.page(after: 4, limit: 3)
         #expect(page.missed == 10 && page.requests.map(\.id) == ["15", "16", "17"] && page.cursor == 17)

@@ -94,7 +94,7 @@ import Testing
     private static func asked(_ name: String) -> [Asked] {
         if name == "sort" { return [.sort] }
         if name == "sort by relativeLocation" { return [.sortByDistance] }
-        return Records.Comparator.allCases.filter { ($0.denied ?? $0).rawValue == name }.map { .filter($0) }
+        return Records.Comparator.allCases.filter { ($0.negated ?? $0).rawValue == name }.map { .filter($0) }
     }
 
     private static func names(_ text: String) -> [String] {

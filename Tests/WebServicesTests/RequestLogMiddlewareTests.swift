@@ -604,7 +604,7 @@ import Testing
 
     @Test("With a log of no requests nothing is noted, and answers still say what their requests are known by")
     func off() async throws {
-        try await TestServer.run(log: RequestLog(limit: 0)) { server in
+        try await TestServer.run(log: RequestLog(capacity: 0)) { server in
             let client = NotedClient(server: server)
             try await client.save(["a"])
             let answer = try await client.post("records/query", "{}")

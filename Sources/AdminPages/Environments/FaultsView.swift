@@ -10,7 +10,7 @@ package struct FaultsView: Page {
     package static let tab = Tab.rehearsals
 
     /// An active fault, with the form that stops it.
-    struct Running: ViewModel {
+    struct Active: ViewModel {
         /// The id of the form.
         let id: String
         let title: String
@@ -67,7 +67,7 @@ package struct FaultsView: Page {
     }
 
     package let title = Self.tab.title
-    let running: [Running]
+    let active: [Active]
     let groups: [Group]
     let areas: [Choice]
     /// The zones that actions can affect.
@@ -81,9 +81,9 @@ package struct FaultsView: Page {
     let milliseconds: String
 
     package static func load(_ visit: Visit) -> FaultsView {
-        let running = visit.console.faults.running.enumerated().map { (fault: $1, shown: Running($1, number: $0)) }
+        let active = visit.console.faults.active.enumerated().map { (fault: $1, shown: Active($1, number: $0)) }
         func row(_ fault: InjectedFault) -> Row {
-            let own = running.filter { $0.fault.fault == fault }.map(\.shown)
+            let own = active.filter { $0.fault.fault == fault }.map(\.shown)
             let isAct = fault.kind == .act
             return Row(
                 title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
@@ -99,7 +99,7 @@ package struct FaultsView: Page {
         let place = visit.place
         let isOwner = place.address.scope == .private
         return FaultsView(
-            running: running.map(\.shown),
+            active: active.map(\.shown),
             groups: InjectedFault.Topic.allCases.map { topic in
                 Group(title: topic.rawValue, rows: ordered.filter { $0.topic == topic }.map(row))
             },
@@ -146,18 +146,18 @@ extension InjectedFault {
     }
 }
 
-extension FaultsView.Running {
-    fileprivate init(_ running: ActiveFault, number: Int) {
+extension FaultsView.Active {
+    fileprivate init(_ active: ActiveFault, number: Int) {
         id = "stop-\(number)"
-        title = running.fault.title
-        name = running.fault.rawValue
-        area = running.area.description
-        remaining = running.remaining.map { Digits.count($0, "more time") }
-        items = running.items?.description
-        since = ValueView(.time(running.since))
-        let place = running.area
+        title = active.fault.title
+        name = active.fault.rawValue
+        area = active.area.description
+        remaining = active.remaining.map { Digits.count($0, "more time") }
+        items = active.items?.description
+        since = ValueView(.time(active.since))
+        let place = active.area
         let fields: [(String, String?)] = [
-            ("stop", running.fault.rawValue), ("container", place.container?.description),
+            ("stop", active.fault.rawValue), ("container", place.container?.description),
             ("environment", place.environment?.rawValue),
             ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string),
             ("owner", place.zoneID?.ownerRecordName?.string),

@@ -39,7 +39,7 @@ package struct PageRenderer: Sendable {
         let library = try folder.map(Self.library(in:)) ?? Self.embedded.get()
         let template = type(of: page).template
         let context = PageContext(
-            frame: frame, page: page, banner: FaultBanner(faults.running), formSecret: SignedIn.session?.csrf)
+            frame: frame, page: page, banner: FaultBanner(faults.active), formSecret: SignedIn.session?.csrf)
         guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "The template '\(template)' does not exist")
         }

@@ -324,7 +324,7 @@ extension Console {
                 error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
             )
         }
-        let states = await SidebarStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
+        let states = await SidebarStates(visit, check: runs.check(of: visit.place), faults: faults.active.count)
         let frame = Frame(page: page, visit: visit, states: states, staticFiles: renderer.staticFiles)
         return try renderer.response(page, in: frame)
     }

@@ -108,7 +108,7 @@ struct QueryTextParser {
         guard filters.count == 1, let comparator = filters[0].comparator else {
             throw problem("CloudKit has no NOT of several filters.", at: place)
         }
-        guard let negated = comparator.denied ?? Comparator.allCases.first(where: { $0.denied == comparator }) else {
+        guard let negated = comparator.negated ?? Comparator.allCases.first(where: { $0.negated == comparator }) else {
             throw problem(
                 "CloudKit has no NOT of ‘\(QueryText.words(of: comparator))’. It has one of =, in, begins with and contains.",
                 at: place)
@@ -277,7 +277,7 @@ struct QueryTextParser {
                 "CloudKit has no \(quantifier.uppercased()) with this comparison. It has \(Self.comparisons(of: field))."
             )
         }
-        return quantifier == "none" ? Comparator.allCases.first { $0.denied == element } ?? element : element
+        return quantifier == "none" ? Comparator.allCases.first { $0.negated == element } ?? element : element
     }
 
     /// `place within 500 m of 47.45, -122.31`, and `place near 47.45, -122.31` for any distance.

@@ -309,10 +309,10 @@ extension SwiftQueryCode {
             let literal = SwiftQueryCode.literal(value, referenceZone: isUserName(key) ? nil : referenceZone)
             func clause(_ format: String, _ added: [String]) {
                 formats.append(
-                    filter.comparator.denied == nil || filter.comparator == .notEquals ? format : "NOT (\(format))")
+                    filter.comparator.negated == nil || filter.comparator == .notEquals ? format : "NOT (\(format))")
                 arguments += added
             }
-            switch filter.comparator.denied ?? filter.comparator {
+            switch filter.comparator.negated ?? filter.comparator {
             case .equals: clause(filter.comparator == .notEquals ? "%K != %@" : "%K == %@", [name, literal])
             case .lessThan: clause("%K < %@", [name, literal])
             case .lessThanOrEquals: clause("%K <= %@", [name, literal])

@@ -63,7 +63,7 @@ extension FaultInjectingDatabase {
             moreComing: true)
     }
 
-    /// A page with children before parents, if the fault is on or was on when the pull began.
+    /// A page with children before parents, if the fault is active or was active when the pull began.
     private func orderedPage(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         var request = request
         if case .inOrderedPull(let number, let index, let since)? = request.since.flatMap({ FaultToken($0) }) {

@@ -10,7 +10,7 @@ public struct FaultInjectingEngine: ForwardingEngine {
         self.faults = faults
     }
 
-    /// Opens a database with the faults that are on and those requested by ``RequestFaults/current``.
+    /// Opens a database with the faults that are active and those requested by ``RequestFaults/current``.
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         let database = try await base.database(address, as: caller)
         var owner = caller
@@ -33,13 +33,13 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     /// The scope of the request that opened the handle.
     let scope: RequestFaults?
 
-    /// True if a fault is on for a request that accesses these zones.
+    /// True if a fault is active for a request that accesses these zones.
     func injects(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
         if scope?.isExempt == true { return false }
-        return scope?.asked.contains(fault) == true || faults.isOn(fault) { $0.covers(address, zones) }
+        return scope?.asked.contains(fault) == true || faults.isActive(fault) { $0.covers(address, zones) }
     }
 
-    /// True if a fault is on. It is then noted as having affected the response.
+    /// True if a fault is active. It is then noted as having affected the response.
     func shapes(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
         guard injects(fault, zones) else { return false }
         scope?.note(fault)
@@ -71,7 +71,7 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
         return items
     }
 
-    /// - Throws: `RecordError` ZONE_BUSY if that fault is on.
+    /// - Throws: `RecordError` ZONE_BUSY if that fault is active.
     func checkBusy(_ zones: FaultArea.RequestedZones) throws {
         if fails(.zoneBusy, zones) { throw RecordError.rehearsedBusyZone }
     }

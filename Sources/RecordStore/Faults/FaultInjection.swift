@@ -1,11 +1,11 @@
 public import Records
 internal import Synchronization
 
-/// The fault injections that are on in a server.
+/// The active faults of a server.
 ///
-/// Kept in memory only: after a restart none is on.
+/// Kept in memory only: after a restart none is active.
 public final class FaultInjection: Sendable {
-    /// Maximum number of fault injections that can be on at the same time.
+    /// Maximum number of active faults.
     public static let limit = 200
 
     private let state = Mutex<[ActiveFault]>([])
@@ -18,13 +18,13 @@ public final class FaultInjection: Sendable {
         self.clock = clock
     }
 
-    /// All fault injections that are on, oldest first.
-    public var running: [ActiveFault] { state.withLock { $0 } }
+    /// All active faults, oldest first.
+    public var active: [ActiveFault] { state.withLock { $0 } }
 
-    /// True if no fault injection is on.
+    /// True if no fault is active.
     public var isIdle: Bool { state.withLock { $0.isEmpty } }
 
-    /// Turns a fault on. If it is already on in the same area, its count starts again.
+    /// Turns a fault on. If it is already active in the same area, its count starts again.
     /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for an area with a user if the fault does not affect
     ///   notifications, and if ``limit`` is reached.
     public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere) throws {
@@ -32,18 +32,18 @@ public final class FaultInjection: Sendable {
             throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
         }
         try area.check(for: setting.fault)
-        let running = ActiveFault(
+        let active = ActiveFault(
             fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: clock())
         try state.withLock { state in
             if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
-                state[index] = running
+                state[index] = active
                 return
             }
             guard state.count < Self.limit else {
                 throw RecordError(
                     .badRequest, "\(Self.limit) rehearsals are active, which is the limit; stop some first")
             }
-            state.append(running)
+            state.append(active)
         }
     }
 
@@ -51,39 +51,39 @@ public final class FaultInjection: Sendable {
     /// - Parameters:
     ///   - fault: the fault; `nil` for all faults.
     ///   - area: exactly this area; `nil` for all areas.
-    /// - Returns: the number of faults that were on.
+    /// - Returns: the number of faults that were active.
     @discardableResult
     public func stop(_ fault: InjectedFault? = nil, in area: FaultArea? = nil) -> Int {
         let count = state.withLock { state in
             let before = state.count
-            state.removeAll { running in
-                fault.map { $0 == running.fault } ?? true && area.map { $0 == running.area } ?? true
+            state.removeAll { active in
+                fault.map { $0 == active.fault } ?? true && area.map { $0 == active.area } ?? true
             }
             return before - state.count
         }
-        if !isOn(.laggingIndex, where: { _ in true }) { saves.clear() }
+        if !isActive(.laggingIndex, where: { _ in true }) { saves.clear() }
         return count
     }
 
-    /// True if a fault is on in an area that satisfies `covers`.
-    public func isOn(_ fault: InjectedFault, where covers: (FaultArea) -> Bool) -> Bool {
+    /// True if a fault is active in an area that satisfies `covers`.
+    public func isActive(_ fault: InjectedFault, where covers: (FaultArea) -> Bool) -> Bool {
         state.withLock { state in state.contains { $0.fault == fault && covers($0.area) } }
     }
 
     /// Counts a request that must fail. After the last one the fault is turned off.
-    /// - Returns: the fault with which the request must fail; `nil` if none is on for it.
+    /// - Returns: the fault with which the request must fail; `nil` if none is active for it.
     public func take(_ fault: InjectedFault, where covers: (ActiveFault) -> Bool) -> ActiveFault? {
         state.withLock { state in
             guard let index = state.firstIndex(where: { $0.fault == fault && covers($0) }) else { return nil }
-            let running = state[index]
-            guard let remaining = running.remaining else { return running }
+            let active = state[index]
+            guard let remaining = active.remaining else { return active }
             if remaining > 1 { state[index].remaining = remaining - 1 } else { state.remove(at: index) }
-            return running
+            return active
         }
     }
 }
 
-/// A fault injection that is on.
+/// An active fault.
 public struct ActiveFault: Sendable, Hashable {
     public let fault: InjectedFault
     public let area: FaultArea
@@ -232,7 +232,7 @@ extension FaultArea: CustomStringConvertible {
 
 // MARK: - Faults of one request
 
-/// Faults requested by one request in addition to those that are on, and the faults that affected its response.
+/// Faults requested by one request in addition to the active ones, and the faults that affected its response.
 public final class RequestFaults: Sendable {
     /// The faults of the current request.
     @TaskLocal public static var current: RequestFaults?

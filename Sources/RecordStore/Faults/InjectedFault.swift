@@ -56,7 +56,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Happens once when triggered.
         case act
-        /// Affects reads and notifications while it is on.
+        /// Affects reads and notifications while it is active.
         case reading
         /// Fails a number of requests.
         case failure

@@ -137,7 +137,7 @@ private struct OperandReader {
 
     /// Checks that the comparator can be used with fields of this type.
     private func checkFit() throws {
-        let comparator = filter.comparator.denied ?? filter.comparator
+        let comparator = filter.comparator.negated ?? filter.comparator
         if comparator.comparesList != type.isList {
             throw unfit(type.isList ? "can't compare a list; use a LIST_ comparator" : "needs a list field")
         }
@@ -227,7 +227,7 @@ extension ResolvedQuery.Filter {
     ///
     /// A missing value satisfies no positive comparator and every negated one: NOT_X is exactly 'not X'.
     public func matches(_ value: FieldValue?) -> Bool {
-        if let denied = comparator.denied { return !affirms(denied, value) }
+        if let negated = comparator.negated { return !affirms(negated, value) }
         return affirms(comparator, value)
     }
 

@@ -13,7 +13,7 @@ public enum SubscriptionRules {
     /// Maximum size of a subscription, in bytes of JSON.
     public static let sizeLimit = 16_384
     /// Time in seconds for which a device's token is valid: twelve hours, as in iCloud.
-    public static let tokenLifetime: Int64 = 43_200
+    public static let deviceTokenLifetime: Int64 = 43_200
 
     /// - Throws: `RecordError` AUTHENTICATION_REQUIRED for an anonymous caller, to whom no subscription could belong.
     public static func check(_ caller: Caller) throws {

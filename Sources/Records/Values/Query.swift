@@ -105,7 +105,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
     case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
 
     /// The comparator that this one negates; `nil` for positive ones.
-    public var denied: Comparator? {
+    public var negated: Comparator? {
         switch self {
         case .notEquals: .equals
         case .notIn: .in
@@ -128,7 +128,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
 
     /// True if the comparator examines the elements of a list field.
     public var comparesList: Bool {
-        switch denied ?? self {
+        switch negated ?? self {
         case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith: true
         default: false
         }
@@ -136,7 +136,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
 
     /// The possible indexes for the comparator. Any one of them is sufficient.
     public var requiredIndexes: Indexes {
-        switch denied ?? self {
+        switch negated ?? self {
         case .containsAllTokens, .containsAnyTokens: .searchable
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith: [.queryable, .sortable]
         default: .queryable

@@ -68,7 +68,7 @@ extension RemoteRecordEngine {
 
     /// The active faults on the server, the oldest first. Omits faults that this version does not know.
     public func faults() async throws -> [ActiveFault] {
-        try Self.running(try await server.get(Self.faultsPath))
+        try Self.active(try await server.get(Self.faultsPath))
     }
 
     /// Starts a fault injection on the server, or performs a one-time action.
@@ -102,10 +102,10 @@ extension RemoteRecordEngine {
             FaultArea.form.write(area, &writer)
         }
         let headers: HTTPHeaders = caller.map { ["X-Skylight-User": $0.userRecordName.string] } ?? [:]
-        return try Self.running(try await server.post(Self.faultsPath, writer.bytes, headers: headers, .saves))
+        return try Self.active(try await server.post(Self.faultsPath, writer.bytes, headers: headers, .saves))
     }
 
-    private static func running(_ answer: Answer) throws -> [ActiveFault] {
+    private static func active(_ answer: Answer) throws -> [ActiveFault] {
         try answer.read { answer in
             try [RequestObject].member("on", of: answer).compactMap { item in
                 InjectedFault(rawValue: try .member("rehearsal", of: item)) == nil

@@ -7,8 +7,8 @@ internal import Synchronization
 /// (8 MiB at least), and the limits of ``ClientBook``. The log drops the bodies of old requests first, then the oldest
 /// requests.
 public final class RequestLog: Sendable {
-    /// The default maximum number of requests.
-    public static let limit = 10_000
+    /// The default ``capacity``.
+    public static let standardCapacity = 10_000
     /// The limit for all bodies, in bytes.
     public static let bodiesLimit = 8 << 20
     /// The limit for other data, in bytes per request of the capacity. Most requests need less, so large ones may use
@@ -41,9 +41,9 @@ public final class RequestLog: Sendable {
     private let knownKeys = Mutex<Set<Int>>([])
     private static let knownKeysLimit = 1000
 
-    /// - Parameter limit: the maximum number of requests; 0 disables the log, and that of notifications.
-    public init(limit: Int = RequestLog.limit) {
-        let capacity = max(0, limit)
+    /// - Parameter capacity: the maximum number of requests; 0 disables the log, and that of notifications.
+    public init(capacity: Int = RequestLog.standardCapacity) {
+        let capacity = max(0, capacity)
         run = String(UInt64.random(in: 0...UInt64.max), digits: 16, radix: 16)
         self.capacity = capacity
         notifications = NotificationLog(isOn: capacity > 0)

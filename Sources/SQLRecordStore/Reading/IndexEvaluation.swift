@@ -138,7 +138,7 @@ struct IndexEvaluation {
                 use: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
         }
         if filter.key == .system(.recordID), !isNaming(filter) {
-            if case .members = plan.accessPath, filter.comparator.denied == nil {
+            if case .members = plan.accessPath, filter.comparator.negated == nil {
                 return Verdict(use: .servesFilter, reason: "It limits the range of names to read")
             }
             return Verdict(use: .passedOver, reason: "It is checked in each record that is read")
@@ -161,7 +161,7 @@ struct IndexEvaluation {
 
     /// The reason why the filter's entries were not counted.
     private func reasonNotToCount(_ filter: ResolvedQuery.Filter, _ plan: ZonePlan) -> String {
-        if filter.comparator.denied != nil {
+        if filter.comparator.negated != nil {
             return
                 "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
         }

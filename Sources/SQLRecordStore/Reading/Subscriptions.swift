@@ -126,7 +126,7 @@ enum SubscriptionRows {
         }
         try db.run(
             "DELETE FROM subscriptions WHERE firedMoment < ?",
-            [now.milliseconds - SubscriptionRules.tokenLifetime * 1000])
+            [now.milliseconds - SubscriptionRules.deviceTokenLifetime * 1000])
         try noteChange(db)
     }
 

@@ -197,7 +197,7 @@ struct NameSource {
     static func sources(of filter: ResolvedQuery.Filter, number: Int, of type: RecordType, catalog: SchemaCatalog)
         -> [NameSource]
     {
-        guard filter.comparator.denied == nil, filter.key != .system(.recordID),
+        guard filter.comparator.negated == nil, filter.key != .system(.recordID),
             let definition = type.definition(of: filter.key),
             let field = catalog.fieldNumber(filter.key, of: type.name)
         else { return [] }

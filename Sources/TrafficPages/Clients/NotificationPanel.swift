@@ -137,7 +137,7 @@ struct NotificationReader {
                         $0.key.container == place.container && $0.key.environment == place.environment
                     }
                     let made = Timestamp(
-                        milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)
+                        milliseconds: token.expires.milliseconds - SubscriptionRules.deviceTokenLifetime * 1000)
                     return NotificationFacts.Device(
                         clientID: token.clientID, made: made, expires: token.expires, isHere: isHere)
                 }

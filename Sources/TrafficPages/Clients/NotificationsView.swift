@@ -148,7 +148,7 @@ extension NotificationsView.Device {
         name = visit.log.clients.label(ofClient: token.clientID, token: token.key.id)
         user = visit.people.name(of: token.user)
         registered = ValueView(
-            .time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)))
+            .time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.deviceTokenLifetime * 1000)))
         expires = ValueView(.time(token.expires))
         isExpired = token.expires < now
         position = Digits.grouped(token.deliveredPosition)

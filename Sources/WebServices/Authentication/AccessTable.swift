@@ -73,7 +73,7 @@ extension AccessTable.RequestKind {
         case .people: self = .people
         case .reading: self = path.root == .database(.public) ? .publicReading : .ownData
         // Devices are not in a database. Their tokens belong to a user, as records of the public database do.
-        case .changing: self = path.root == .database(.public) || path.root == .device ? .publicChange : .ownData
+        case .ofUser: self = path.root == .database(.public) || path.root == .device ? .publicChange : .ownData
         }
     }
 }

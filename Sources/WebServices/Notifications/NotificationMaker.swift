@@ -20,7 +20,7 @@ struct NotificationMaker: Sendable {
             guard let log, let tokenID = device.tokenID else { return nil }
             return log.add(match.logged(outcome, payload, delay: delay, to: tokenID, device.queue, at: place, now()))
         }
-        if match.isOwn(of: device.queue), !isOn(.ownNotifications, match, at: place) {
+        if match.isOwn(of: device.queue), !isActive(.ownNotifications, match, at: place) {
             _ = noted(.ownChange)
             return []
         }
@@ -44,21 +44,21 @@ struct NotificationMaker: Sendable {
         -> [DeviceQueue
         .Notification]
     {
-        func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, match, at: place) }
-        if isOn(.lostNotifications) { return [] }
+        func isActive(_ fault: InjectedFault) -> Bool { self.isActive(fault, match, at: place) }
+        if isActive(.lostNotifications) { return [] }
         var notification = notification
-        if isOn(.coalescedNotifications) { notification.key = .anything }
-        notification.isFirst = isOn(.shuffledNotifications)
-        if isOn(.lateNotifications) { notification.delay = InjectedFault.notificationDelay }
-        guard isOn(.doubledNotifications) else { return [notification] }
+        if isActive(.coalescedNotifications) { notification.key = .anything }
+        notification.isFirst = isActive(.shuffledNotifications)
+        if isActive(.lateNotifications) { notification.delay = InjectedFault.notificationDelay }
+        guard isActive(.doubledNotifications) else { return [notification] }
         var second = notification
         second.key = nil
         return [notification, second]
     }
 
-    private func isOn(_ fault: InjectedFault, _ match: SubscriptionMatch, at place: Notifier.Place) -> Bool {
+    private func isActive(_ fault: InjectedFault, _ match: SubscriptionMatch, at place: Notifier.Place) -> Bool {
         if faults.isIdle { return false }
-        return faults.isOn(fault) { area in
+        return faults.isActive(fault) { area in
             area.covers(place.container, place.environment, match.owned.scope)
                 && area.covers(.zones([match.change.zoneID]))
                 && area.user.map { $0 == match.owned.user } ?? true

@@ -93,7 +93,7 @@ public final class Notifier: Sendable {
         let secret = try await accounts.makeNotificationToken(
             for: user, clientID: clientID, container: place.container, environment: place.environment, at: position,
             now: now,
-            expires: Timestamp(milliseconds: now.milliseconds + SubscriptionRules.tokenLifetime * 1000))
+            expires: Timestamp(milliseconds: now.milliseconds + SubscriptionRules.deviceTokenLifetime * 1000))
         _ = queue(of: secret)
         return secret
     }

@@ -65,7 +65,7 @@ private final class UnconfirmedNotification: Sendable {
 /// `tokens/create`: creates a token for the web courier and registers it for this container and environment (Apple's
 /// reference page "Creating APNs Tokens").
 struct TokensCreate: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try DeviceRequest(call)
@@ -80,7 +80,7 @@ struct TokensCreate: Endpoint {
 ///
 /// It answers like `tokens/create`, because CloudKit JS begins to poll with either answer.
 struct TokensRegister: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try DeviceRequest(call)
@@ -123,7 +123,7 @@ private struct DeviceRequest {
             writer.member("apnsToken", token)
             writer.member(
                 "webcourierURL",
-                "\(call.origin())\(WebCourier.path)?tok=\(token)&ttl=\(SubscriptionRules.tokenLifetime)")
+                "\(call.origin())\(WebCourier.path)?tok=\(token)&ttl=\(SubscriptionRules.deviceTokenLifetime)")
         }
     }
 }

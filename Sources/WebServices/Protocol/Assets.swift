@@ -5,7 +5,7 @@ internal import Records
 /// `assets/upload`: returns an upload address for each asset field. An address is valid for 15 minutes (Apple's
 /// reference page "Uploading Assets").
 struct AssetsUpload: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -63,7 +63,7 @@ extension Array {
 /// `assets/rereference`: returns asset values of existing records, so that other records can be
 /// saved with them without a second upload (Apple's reference page "Referencing Existing Assets").
 struct AssetsRereference: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body

@@ -4,7 +4,7 @@ internal import Records
 /// `records/modify`: saves and deletes up to 200 records, with one answer item per operation (Apple's reference page
 /// "Modifying Records").
 struct RecordsModify: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     private struct Item {
         let operation: RecordOperation

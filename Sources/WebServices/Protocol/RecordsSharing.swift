@@ -4,7 +4,7 @@ internal import Records
 
 /// `records/resolve`: returns the shares that links open (Apple's reference page "Fetching Record Information").
 struct RecordsResolve: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try await ShareLinks(call).answer(call, into: &writer) {
@@ -15,7 +15,7 @@ struct RecordsResolve: Endpoint {
 
 /// `records/accept`: accepts shares for the user (Apple's reference page "Accepting Share Records").
 struct RecordsAccept: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try await ShareLinks(call).answer(call, into: &writer) {

@@ -6,7 +6,7 @@ internal import Records
 /// Subscriptions").
 struct SubscriptionsList: Endpoint {
     let allowsGET = true
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let subscriptions = try await call.database().require(.keepSubscriptions).subscriptions()
@@ -22,7 +22,7 @@ struct SubscriptionsList: Endpoint {
 /// `subscriptions/lookup`: looks subscriptions up by id (Apple's reference page "Fetching Subscriptions by
 /// Identifier").
 struct SubscriptionsLookup: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let ids = try call.body.items("subscriptions").map {
@@ -52,7 +52,7 @@ struct SubscriptionsLookup: Endpoint {
 /// `subscriptions/modify`: saves and deletes subscriptions. Every operation is attempted (Apple's reference page
 /// "Modifying Subscriptions").
 struct SubscriptionsModify: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let operations = try call.body.items("operations").map(Self.operation)

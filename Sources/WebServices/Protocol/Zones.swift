@@ -4,7 +4,7 @@ internal import Records
 /// `zones/list`: lists all zones of the database (Apple's reference page "Fetching Zones").
 struct ZonesList: Endpoint {
     let allowsGET = true
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zones = try await call.database().zones()
@@ -19,7 +19,7 @@ struct ZonesList: Endpoint {
 
 /// `zones/lookup`: looks zones up by ID (Apple's reference page "Fetching Zones by Identifier").
 struct ZonesLookup: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneIDs = try call.body.items("zones").map { try $0.zoneIdentity() }
@@ -43,7 +43,7 @@ struct ZonesLookup: Endpoint {
 /// `zones/modify`: creates and deletes custom zones. Every operation is attempted (Apple's reference page "Modifying
 /// Zones").
 struct ZonesModify: Endpoint {
-    let purpose = EndpointPurpose.changing
+    let purpose = EndpointPurpose.ofUser
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let operations = try call.body.items("operations").map(Self.operation)

@@ -67,13 +67,13 @@ struct FaultServices: Sendable {
             try await perform(setting.fault, in: area, as: try callers.caller(of: request))
             writer.object { writer in
                 writer.member("done", setting.fault.rawValue)
-                writer.running(faults)
+                writer.active(faults)
             }
         } else {
             try faults.start(setting, in: area)
             writer.object { writer in
                 writer.member("started", setting.description)
-                writer.running(faults)
+                writer.active(faults)
             }
         }
     }
@@ -84,7 +84,7 @@ struct FaultServices: Sendable {
             name == "all" ? nil : try FaultSetting(name).fault, in: area == .everywhere ? nil : area)
         writer.object { writer in
             writer.member("stopped", Int64(count))
-            writer.running(faults)
+            writer.active(faults)
         }
     }
 
@@ -177,13 +177,13 @@ extension JSONWriter {
                     }
                 }
             }
-            writer.running(faults)
+            writer.active(faults)
         }
     }
 
     /// The member that lists the active faults.
-    mutating func running(_ faults: FaultInjection) {
+    mutating func active(_ faults: FaultInjection) {
         name("on")
-        value(faults.running)
+        value(faults.active)
     }
 }

@@ -8,12 +8,12 @@ enum KeyValueServices {
     private typealias Rows = DatabaseServices
 
     static let rows: [DatabaseService] = [
-        Rows.keyValues.serve(for: .changing) { call, request in
+        Rows.keyValues.serve(for: .ofUser) { call, request in
             let found = try await changes(since: request.0, within: Int(request.1 ?? 0), call)
             try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.textLimit ?? 0) })
             return found
         },
-        Rows.modifyKeyValues.serve(for: .changing) { call, operations in
+        Rows.modifyKeyValues.serve(for: .ofUser) { call, operations in
             try await call.database().require(.keepKeyValues).modifyKeyValues(operations)
         },
     ]

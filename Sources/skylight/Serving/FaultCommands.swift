@@ -56,14 +56,14 @@ struct FaultStartCommand: AsyncParsableCommand {
 
     func run() async throws {
         let setting = try setting()
-        let running = try await server.withServer { engine in
+        let active = try await server.withServer { engine in
             let caller = try await engine.accounts.caller(named: user, deviceID: nil)
             var area = place.area
             if setting.fault.kind != .act, user != nil { area.user = caller.userRecordName }
             return try await engine.startFault(setting, in: area, as: caller)
         }
         if !server.store.output.isJSON, setting.fault.kind == .act { Output.say("Done: \(setting.fault.effect)") }
-        server.say(running)
+        server.say(active)
     }
 
     private func setting() throws -> FaultSetting {
@@ -91,7 +91,7 @@ struct FaultListCommand: AsyncParsableCommand {
     @OptionGroup var server: FaultServerOptions
 
     func run() async throws {
-        let running = try await server.withServer { try await $0.faults() }
+        let active = try await server.withServer { try await $0.faults() }
         if !server.store.output.isJSON {
             for fault in InjectedFault.allCases {
                 Output.say(fault.rawValue)
@@ -100,7 +100,7 @@ struct FaultListCommand: AsyncParsableCommand {
             }
             Output.say("")
         }
-        server.say(running)
+        server.say(active)
     }
 }
 
@@ -179,24 +179,24 @@ struct FaultServerOptions: ParsableArguments {
     }
 
     /// Prints the active faults as text or JSON.
-    func say(_ running: [ActiveFault]) {
+    func say(_ active: [ActiveFault]) {
         // A zone is named without its owner.
-        let shown = running.map { running in
-            var area = running.area
+        let shown = active.map { active in
+            var area = active.area
             area.zoneID?.ownerRecordName = nil
             return ActiveFault(
-                fault: running.fault, area: area, remaining: running.remaining, items: running.items,
-                since: running.since)
+                fault: active.fault, area: area, remaining: active.remaining, items: active.items,
+                since: active.since)
         }
-        store.output.say(lines: running.isEmpty ? ["No rehearsal is active."] : running.map(Self.line)) {
+        store.output.say(lines: active.isEmpty ? ["No rehearsal is active."] : active.map(Self.line)) {
             $0.member("on", values: shown) { $0.value($1) }
         }
     }
 
-    private static func line(_ running: ActiveFault) -> String {
-        let count = running.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
-        let place = running.area == .everywhere ? running.area.description : "in \(running.area)"
-        let items = running.items.map { " (\($0))" } ?? ""
-        return "on: \(running.fault.rawValue)\(items) \(place)\(count)"
+    private static func line(_ active: ActiveFault) -> String {
+        let count = active.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
+        let place = active.area == .everywhere ? active.area.description : "in \(active.area)"
+        let items = active.items.map { " (\($0))" } ?? ""
+        return "on: \(active.fault.rawValue)\(items) \(place)\(count)"
     }
 }

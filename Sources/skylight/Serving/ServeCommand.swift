@@ -97,7 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
     var transferMemory = ByteCount(Int64(MemoryBudget.defaultLimit))
 
     @Option(help: "How many requests to the web services the request log keeps; 0 for none, at most 100000.")
-    var requestLog = RequestLog.limit
+    var requestLog = RequestLog.standardCapacity
 
     @Option(
         help: ArgumentHelp(
@@ -215,7 +215,7 @@ struct ServeCommand: AsyncParsableCommand {
                 "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'"
             )
         }
-        let log = RequestLog(limit: requestLog)
+        let log = RequestLog(capacity: requestLog)
         let memory = MemoryBudget(limit: Int(clamping: transferMemory.bytes))
         let routes = ServedRoutes(
             store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,

@@ -44,17 +44,17 @@ import Testing
             #expect(throws: RecordError.self) { try faults.start(FaultSetting(.assetGone), in: area) }
         }
         try faults.start(FaultSetting(.assetGone), in: FaultArea(container: container, environment: .development))
-        #expect(faults.running.count == 1)
+        #expect(faults.active.count == 1)
     }
 
     @Test func countsCountDown() throws {
         let faults = FaultInjection()
         try faults.start(FaultSetting("throttled=3"))
         #expect((0..<5).map { _ in faults.take(.throttled) { _ in true }?.remaining } == [3, 2, 1, nil, nil])
-        #expect(faults.running.isEmpty)
+        #expect(faults.active.isEmpty)
         try faults.start(FaultSetting("throttled=3"))
         try faults.start(FaultSetting("throttled=7"))
-        #expect(faults.running.map(\.remaining) == [7])
+        #expect(faults.active.map(\.remaining) == [7])
         #expect(faults.take(.throttled) { $0.area != .everywhere } == nil)
     }
 
@@ -67,8 +67,8 @@ import Testing
         }
         #expect(faults.stop(.pagesOfOne, in: area) == 1)
         #expect(faults.stop(.conflict) == 2)
-        #expect(faults.running.map(\.fault) == [.pagesOfOne])
-        #expect(faults.stop() == 1 && faults.running.isEmpty)
+        #expect(faults.active.map(\.fault) == [.pagesOfOne])
+        #expect(faults.stop() == 1 && faults.active.isEmpty)
     }
 
     /// Requests are of all users.

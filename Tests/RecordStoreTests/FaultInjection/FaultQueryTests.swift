@@ -142,7 +142,7 @@ import Testing
         #expect(
             try await stage.door.outcomes(operations, in: notes, atomic: false) == [.conflict, .conflict, .conflict])
         #expect(try await stage.plain.names(in: notes, of: ["x", "y", "z"]).isEmpty)
-        #expect(stage.faults.running.isEmpty)
+        #expect(stage.faults.active.isEmpty)
         #expect(try await stage.door.outcomes(operations, in: notes) == [nil, nil, nil])
     }
 
@@ -173,7 +173,7 @@ import Testing
             #expect(try await stage.door.zoneChanges(ZoneChangesRequest(named)).changes.count == 4, "\(area)")
             stage.faults.stop(.pagesOfOne, in: area)
         }
-        #expect(stage.faults.running.isEmpty)
+        #expect(stage.faults.active.isEmpty)
         try stage.start(.pagesOfOne, in: FaultArea(environment: .development, scope: .private, zoneID: notes))
         #expect(try await stage.door.zoneChanges(ZoneChangesRequest(notes)).changes.count == 1)
     }

@@ -51,7 +51,7 @@ import Testing
         #expect(try await stage.door.outcomes(Self.saves(["a", "b"]), in: notes) == [nil, nil])
         let scope = RequestFaults(asking: [.partialFailure], items: try FailingItems(every: 3, code: nil))
         #expect(try await stage.door(scope).outcomes(Self.saves(["a", "b"]), in: notes) == [nil, nil])
-        #expect(scope.shaped.isEmpty && stage.faults.running.map(\.remaining) == [1])
+        #expect(scope.shaped.isEmpty && stage.faults.active.map(\.remaining) == [1])
         #expect(
             try await stage.door.outcomes(Self.saves(["a", "b", "c"]), in: notes) == [
                 .atomicError, .atomicError, .conflict,
