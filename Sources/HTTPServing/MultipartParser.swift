@@ -282,12 +282,14 @@ private struct ParameterizedHeader {
         var parts: [Text] = [[]]
         var isQuoted = false
         var isEscaped = false
+        // The quotation marks after this place.
+        var marks = text.unicodeScalars.count { $0 == "\"" }
         for (index, scalar) in zip(text.unicodeScalars.indices, text.unicodeScalars) {
+            if scalar == "\"" { marks -= 1 }
             if isEscaped {
                 isEscaped = false
-                let rest = text.unicodeScalars[index...].dropFirst().drop { $0 == " " || $0 == "\t" }
-                let hasPairs = rest.count(where: { $0 == "\"" }).isMultiple(of: 2)
-                if scalar == "\"", rest.first.map({ $0 == ";" && hasPairs }) ?? true {
+                let next = text.unicodeScalars[index...].dropFirst().first { $0 != " " && $0 != "\t" }
+                if scalar == "\"", next.map({ $0 == ";" && marks.isMultiple(of: 2) }) ?? true {
                     // The name ends in a backslash, which browsers do not escape, and the quotation mark closes it.
                     parts[parts.count - 1].append(("\\", true))
                     isQuoted = false

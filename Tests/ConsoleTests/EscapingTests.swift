@@ -82,6 +82,15 @@ import Testing
         }
     }
 
+    @Test func aFormEndsAtItsSixtyFourthPartWithOrWithoutName() {
+        for head in ["Content-Disposition: form-data; name=\"a\"", "X: a"] {
+            let parts = String(repeating: "--x\r\n\(head)\r\n\r\n1\r\n", count: 64)
+            let last = "--x\r\nContent-Disposition: form-data; name=\"last\"\r\n\r\n1\r\n--x--\r\n"
+            let form = MultipartForm(Array((parts + last).utf8), contentType: "multipart/form-data; boundary=x")
+            #expect(form?.fields["last"] == nil)
+        }
+    }
+
     /// A zone or type name from another user must not inject code into copied commands.
     @Test(arguments: [
         "it's", "a'\u{301}; touch pwned; '\u{301}", "$(touch pwned)", "`touch pwned`", "a\u{301}'\u{200D}|sh", "-x",

@@ -126,6 +126,19 @@ struct MultipartParserTests {
         #expect(found == [Part(name: name, fileName: fileName, content: [1, 2, 3])])
     }
 
+    @Test("Names full of quotation marks take no more time than others")
+    func manyMarks() throws {
+        func time(_ name: String) throws -> Duration {
+            let parts = (0..<32).flatMap { _ in
+                Self.part("Content-Disposition: form-data; name=\"\(name)\"", [])
+            }
+            let began = processorTime()
+            #expect(try Self.parts(parts + Self.end()).count == 32)
+            return processorTime() - began
+        }
+        #expect(try time(String(repeating: "\\\"", count: 4000)) < 20 * time(String(repeating: "ab", count: 4000)))
+    }
+
     @Test("A form is read part by part")
     func several() throws {
         let text =

@@ -169,11 +169,14 @@ package struct MultipartForm: Sendable {
         var rest = body[...]
         var headers: MultipartHeaders?
         var bytes: [UInt8] = []
-        while parts.count < Self.partLimit {
+        // Counts the parts without a name too, which take as much work.
+        var count = 0
+        while count < Self.partLimit {
             switch try parser.next() {
             case .part(let next)?: (headers, bytes) = (next, [])
             case .content(let piece)?: bytes += piece.readableBytesView
             case .end?:
+                count += 1
                 guard let headers, let name = headers.name else { continue }
                 parts.append(Part(name: name, fileName: headers.fileName, bytes: bytes))
             case nil:
