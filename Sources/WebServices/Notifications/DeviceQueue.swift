@@ -1,3 +1,4 @@
+internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import RequestLog
@@ -59,7 +60,8 @@ final class DeviceQueue: Sendable {
     }
 
     private struct State {
-        var waiting: [Waiting] = []
+        /// A ring, because a full queue loses its first notification with each new one.
+        var waiting = CircularBuffer<Waiting>()
         var lastNumber = 0
         /// The waiting calls, the latest last. The latest one gets the next notification, because the connection of an
         /// earlier one may be dead.
@@ -103,18 +105,26 @@ final class DeviceQueue: Sendable {
             let delivery = Delivery(
                 number: lastNumber, bytes: notification.bytes, place: place, position: position,
                 logID: notification.logID)
-            waiting.insert(
-                Waiting(delivery: delivery, key: notification.key, ready: notification.delay.map { .now + $0 }),
-                at: notification.isFirst ? 0 : waiting.count)
+            let new = Waiting(delivery: delivery, key: notification.key, ready: notification.delay.map { .now + $0 })
+            if notification.isFirst { waiting.prepend(new) } else { waiting.append(new) }
             var growth = notification.bytes.count
             while waiting.count > 1, waiting.count > DeviceQueue.limit || isFull && growth > 0,
-                let oldest = waiting.firstIndex(where: { !$0.isHanded })
+                let gone = removeOldest()
             {
-                let gone = waiting.remove(at: oldest).delivery
                 growth -= gone.bytes.count
                 outcomes.note(.dropped, of: gone.logID)
             }
             return growth
+        }
+
+        /// Removes the first notification that no call holds. Those that are held stand before it, and are few.
+        private mutating func removeOldest() -> Delivery? {
+            guard var index = waiting.firstIndex(where: { !$0.isHanded }) else { return nil }
+            while index > waiting.startIndex {
+                waiting.swapAt(index, waiting.index(before: index))
+                index = waiting.index(before: index)
+            }
+            return waiting.removeFirst().delivery
         }
     }
 
