@@ -99,6 +99,16 @@
             }
         }
 
+        @Test func theDocumentedTimesAreThoseOfTheCode() throws {
+            let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/postgresql.md")
+            let request = PostgreSQLConnection.Patience().ofRequest
+            let commit = request + PostgreSQLWriter.commitPatience
+            #expect(
+                try String(contentsOf: page, encoding: .utf8).contains(
+                    "answer within \(request.components.seconds) seconds, a save that was being committed within "
+                        + "\(commit.components.seconds)."))
+        }
+
         /// - Parameter answer: how long the connection waits for its first answer. As long as a busy machine may take.
         private func connect(to server: Server, answer: Duration = .seconds(120)) throws -> PostgreSQLConnection {
             try PostgreSQLConnection(

@@ -46,10 +46,16 @@
 
         /// Time limits for a server's answers.
         struct Patience {
+            /// Maximum time for connecting to a host in seconds, unless the connection string has another.
+            static let connecting = 10
             /// Maximum time without any data before a second connection tests whether the server still answers.
             var silence = Duration.seconds(10)
             /// Maximum time for the first answer on a new connection.
             var answer = Duration.seconds(10)
+
+            /// Maximum time for a request, which docs/postgresql.md promises: until its connection is given up, and
+            /// until a new one is.
+            var ofRequest: Duration { silence + answer + .seconds(Self.connecting) + answer }
         }
         var patience: Patience
         private let isProbe: Bool
@@ -70,7 +76,7 @@
         /// Default parameters, which a connection string may override. The failure of a server that stops answering is
         /// detected after half a minute.
         private static let defaults = [
-            "connect_timeout": "10", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3",
+            "connect_timeout": "\(Patience.connecting)", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3",
             "tcp_user_timeout": "30000",
             "fallback_application_name": "skylight",
         ]
@@ -202,16 +208,17 @@
 
         /// Maximum time in seconds for connecting, from the connection string.
         private var timeout: Int {
-            guard let options = PQconninfo(handle) else { return 10 }
+            guard let options = PQconninfo(handle) else { return Patience.connecting }
             defer { PQconninfoFree(options) }
             var option = options
             while let keyword = option.pointee.keyword {
                 if strcmp(keyword, "connect_timeout") == 0 {
-                    return option.pointee.val.flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil } ?? 10
+                    let seconds = option.pointee.val.flatMap { Int(String(cString: $0)) }
+                    return seconds.flatMap { $0 > 0 ? $0 : nil } ?? Patience.connecting
                 }
                 option += 1
             }
-            return 10
+            return Patience.connecting
         }
 
         private static func withStrings<Value>(

@@ -165,8 +165,9 @@
         /// True if another process committed before the last transaction of this one.
         private(set) var followsOthers = false
 
-        /// Maximum time for finding out whether a commit happened, while the server can't be reached.
-        private static let patience = Duration.seconds(60)
+        /// Maximum time for finding out whether a commit happened, while the server can't be reached. It comes after
+        /// that of ``PostgreSQLConnection/Patience/ofRequest``.
+        static let commitPatience = Duration.seconds(60)
         private static let pause = 0.1
         /// Maximum time that a process waits for its turn to write.
         private static let turnPatience = Duration.seconds(30)
@@ -291,7 +292,7 @@
 
         /// Connects again and reads whether the commit with this mark happened.
         private func hasHappened(_ next: Int64, after error: SQLError) throws -> Bool {
-            let end = ContinuousClock.now + Self.patience
+            let end = ContinuousClock.now + Self.commitPatience
             while true {
                 do {
                     let connection = try connect()
