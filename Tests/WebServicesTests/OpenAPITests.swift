@@ -98,6 +98,13 @@ struct OpenAPITests {
         }
     }
 
+    @Test("The table of the services of databases is whole")
+    func table() {
+        let endpoints = Array(SkylightServices.endpoints.values) + SkylightServices.ofUsers.values
+        let rows = endpoints.compactMap { ($0 as? DatabaseService)?.entry.path }
+        #expect(DatabaseServices.all.map(\.path).sorted() == rows.sorted())
+    }
+
     /// What is at a path, behind references.
     private static func value(of json: JSONValue?, at path: some Sequence<Name>) -> JSONValue? {
         let found = path.reduce(json) { value, name in

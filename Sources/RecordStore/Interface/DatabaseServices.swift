@@ -2,6 +2,13 @@ package import Records
 
 /// The services of a database, below `/skylight/1/{container}/{environment}/{database}/` (docs/services.md).
 package enum DatabaseServices {
+    package static let all = [
+        schema.entry, editSchema.entry, indexBuilds.entry, schemaHistory.entry, usage.entry, valueCounts.entry,
+        queryStatistics.entry, counts.entry, referrers.entry, assetUses.entry, changedZones.entry, currentToken.entry,
+        explainToken.entry, expireTokens.entry, shareZone.entry, unshareZone.entry, participants.entry,
+        purgeZone.entry, keyValues.entry, modifyKeyValues.entry,
+    ]
+
     // MARK: The schema
 
     // It belongs to the container's environment, and is the same for all its databases.

@@ -3,6 +3,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import RecordStore
 internal import Records
 internal import RequestLog
 
@@ -12,21 +13,19 @@ package struct RequestReplay {
     enum Kind: Sendable {
         case read, write
 
-        /// Operations that use POST and change nothing.
-        private static let reading: Set<String> = [
-            "records/query", "records/lookup", "records/changes", "records/resolve", "changes/database",
-            "changes/zone", "zones/list", "zones/lookup", "zones/changes", "subscriptions/list",
-            "subscriptions/lookup",
-            "users/caller", "users/current", "users/discover", "users/lookup/contacts", "users/lookup/email",
-            "users/lookup/id",
-            "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/keyvalues/changes",
-            "skylight/query/statistics",
-            "skylight/records/counts", "skylight/records/explain", "skylight/records/journal", "skylight/records/list",
-            "skylight/records/query", "skylight/records/referrers",
-            "skylight/schema", "skylight/schema/builds", "skylight/schema/counts", "skylight/schema/diff",
-            "skylight/schema/history",
-            "skylight/schema/usage", "skylight/schema/validate", "skylight/zones/participants",
-        ]
+        /// Operations that use POST and change nothing: those of the protocol, those of the table, and services of our
+        /// own that are no rows of it.
+        private static let reading = Set(
+            [
+                "records/query", "records/lookup", "records/changes", "records/resolve", "changes/database",
+                "changes/zone", "zones/list", "zones/lookup", "zones/changes", "subscriptions/list",
+                "subscriptions/lookup", "users/caller", "users/current", "users/discover", "users/lookup/contacts",
+                "users/lookup/email", "users/lookup/id",
+            ]
+                + (DatabaseServices.all.filter { $0.use != .change }.map(\.path) + [
+                    "changes/page", "records/explain", "records/journal", "records/list", "records/query",
+                    "schema/diff", "schema/validate",
+                ]).map { "skylight/\($0)" })
 
         /// - Returns: `nil` if the request can't be replayed: it is truncated, its answer is a stream or concerns
         ///   a file, or its credentials were refused. A replay is always authorized, so its answer would differ.
