@@ -129,8 +129,7 @@ extension KeyValueStore {
     private func send(_ batch: KeyValueCopy.Batch) async throws {
         do {
             _ = try await call("modify", saves: true) { writer in
-                writer.name("operations")
-                writer.array { writer in for operation in batch.operations { writer.value(operation) } }
+                writer.member("operations", values: batch.operations) { $0.value($1) }
             }
             copy.withLock { $0.confirm(batch) }
         } catch let error as OperationError where error.code == .quotaExceeded {
@@ -311,8 +310,7 @@ struct KeyValueCopy: Sendable {
             if let token { writer.member("syncToken", token.text) }
             writer.name("values")
             writer.value(.dictionary(values))
-            writer.name("pending")
-            writer.array { writer in for key in pending.keys.sorted() { writer.value(key) } }
+            writer.member("pending", values: pending.keys.sorted()) { $0.value($1) }
         }
         return writer.bytes
     }

@@ -133,11 +133,8 @@ extension JSONWriter {
     mutating func members(
         of page: ZoneChangesPage, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name
     ) throws {
-        name("records")
-        try array { writer in
-            for change in page.changes {
-                try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer)
-            }
+        try member("records", values: page.changes) { writer, change in
+            try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer)
         }
         member("syncToken", page.syncToken.text)
         member("moreComing", page.moreComing)

@@ -131,21 +131,6 @@ extension JSONWriter {
         value(&self)
     }
 
-    /// Writes a member with an array.
-    mutating func member<Element>(
-        _ name: StaticString, values: some Sequence<Element>, _ value: (inout JSONWriter, Element) -> Void
-    ) {
-        self.name(name)
-        array { writer in for element in values { value(&writer, element) } }
-    }
-
-    /// Writes a member with an array of objects.
-    mutating func member<Element>(
-        _ name: StaticString, objects: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
-    ) {
-        member(name, values: objects) { writer, element in writer.object { members(&$0, element) } }
-    }
-
     /// Writes a member with an object of counts, sorted by name.
     mutating func member(_ name: StaticString, counts: [Name: Int]) {
         self.name(name)

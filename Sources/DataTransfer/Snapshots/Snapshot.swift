@@ -109,8 +109,7 @@ extension Snapshot {
                 writer.member("files", Int64(assets.files))
                 writer.member("bytes", assets.bytes)
             }
-            writer.name("databases")
-            writer.array { writer in for file in files { writer.value(file) } }
+            writer.member("databases", values: files) { $0.value($1) }
             if let requests { writer.member("requests", Int64(requests)) }
         }
         return writer.bytes + [UInt8(ascii: "\n")]

@@ -108,13 +108,11 @@ extension ExportHeader {
                 if let handle = user.handle { writer.member("user", handle) }
                 writer.member("userRecordName", user.userRecordName)
             }
-            writer.name("zones")
-            writer.array { writer in for zoneID in zones { writer.exported(zoneID) } }
+            writer.member("zones", values: zones) { $0.exported($1) }
             writer.name("schema")
             writer.value(schema)
             if !subscriptions.isEmpty {
-                writer.name("subscriptions")
-                writer.array { writer in for subscription in subscriptions { writer.value(subscription) } }
+                writer.member("subscriptions", values: subscriptions) { $0.value($1) }
             }
             if keyValues.isEmpty { return }
             writer.name("keyValues")

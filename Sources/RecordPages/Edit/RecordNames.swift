@@ -117,15 +117,10 @@ package enum RecordNames {
         let found = try await matching(visit.fields["q"] ?? "", in: zoneIDs, visit: visit)
         var writer = JSONWriter()
         writer.object { writer in
-            writer.name("names")
-            writer.array { writer in
-                for record in found {
-                    writer.object { writer in
-                        writer.member("recordName", record.recordName)
-                        writer.member("recordType", record.recordType)
-                        if let title = record.title { writer.member("title", Name(title)) }
-                    }
-                }
+            writer.member("names", objects: found) { writer, record in
+                writer.member("recordName", record.recordName)
+                writer.member("recordType", record.recordType)
+                if let title = record.title { writer.member("title", Name(title)) }
             }
         }
         return writer.bytes

@@ -353,14 +353,8 @@ extension JSONWriter {
             case .setGrants(let before, let after, let recordType):
                 writer.member("change", "SET_GRANTS")
                 writer.member("recordType", recordType)
-                writer.name("from")
-                writer.array { writer in
-                    for grant in before { writer.value(grant) }
-                }
-                writer.name("to")
-                writer.array { writer in
-                    for grant in after { writer.value(grant) }
-                }
+                writer.member("from", values: before) { $0.value($1) }
+                writer.member("to", values: after) { $0.value($1) }
             }
             writer.member("line", change.line)
         }

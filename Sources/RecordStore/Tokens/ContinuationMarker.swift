@@ -43,11 +43,8 @@ public struct ContinuationMarker: Sendable {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("q", digest(query, area))
-            writer.name("v")
-            writer.array { writer in
-                for value in place.values {
-                    if let value { writer.value(Field(name: "", value: value)) } else { writer.null() }
-                }
+            writer.member("v", values: place.values) { writer, value in
+                if let value { writer.value(Field(name: "", value: value)) } else { writer.null() }
             }
             writer.member("n", place.recordName)
             writer.name("z")

@@ -203,6 +203,27 @@ public struct JSONWriter: Sendable {
         value(bool)
     }
 
+    /// Writes a member with an array. The name is a literal that needs no escapes.
+    /// - Parameter value: writes one value for each element.
+    @inlinable package mutating func member<Element, Failure: Error>(
+        _ name: StaticString, values: some Sequence<Element>,
+        _ value: (inout JSONWriter, Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        self.name(name)
+        try array { (writer) throws(Failure) in for element in values { try value(&writer, element) } }
+    }
+
+    /// Writes a member with an array of objects. The name is a literal that needs no escapes.
+    /// - Parameter members: writes the members of one object for each element.
+    @inlinable package mutating func member<Element, Failure: Error>(
+        _ name: StaticString, objects: some Sequence<Element>,
+        _ members: (inout JSONWriter, Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        try member(name, values: objects) { (writer, element) throws(Failure) in
+            try writer.object { (writer) throws(Failure) in try members(&writer, element) }
+        }
+    }
+
     // MARK: Bytes
 
     private mutating func append(_ integer: Int64) {

@@ -204,14 +204,8 @@ public struct Grant: Sendable, Hashable {
 extension JSONWriter {
     /// Writes the members of a schema into the current object: `"types":[…],"roles":[…]`, both ordered by name.
     public mutating func members(of schema: Schema) {
-        name("types")
-        array { writer in
-            for type in schema.sortedTypes { writer.value(type) }
-        }
-        name("roles")
-        array { writer in
-            for role in schema.roles.sorted() { writer.value(role) }
-        }
+        member("types", values: schema.sortedTypes) { $0.value($1) }
+        member("roles", values: schema.roles.sorted()) { $0.value($1) }
     }
 
     /// Writes
@@ -235,15 +229,9 @@ extension JSONWriter {
                     writer.value(indexes)
                 }
             }
-            writer.name("grants")
-            writer.array { writer in
-                for grant in type.grants { writer.value(grant) }
-            }
+            writer.member("grants", values: type.grants) { $0.value($1) }
             guard !type.compositeIndexes.isEmpty else { return }
-            writer.name("compositeIndexes")
-            writer.array { writer in
-                for index in type.sortedCompositeIndexes { writer.value(index) }
-            }
+            writer.member("compositeIndexes", values: type.sortedCompositeIndexes) { $0.value($1) }
         }
     }
 

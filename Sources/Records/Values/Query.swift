@@ -169,14 +169,8 @@ extension Query: JSONObjectCoded {
         read: { try Query($0, absent: .cleared) },
         write: { query, writer in
             writer.member("recordType", query.recordType)
-            writer.name("filterBy")
-            writer.array { writer in
-                for filter in query.filters { writer.value(filter) }
-            }
-            writer.name("sortBy")
-            writer.array { writer in
-                for sort in query.sorts { writer.value(sort) }
-            }
+            writer.member("filterBy", values: query.filters) { $0.value($1) }
+            writer.member("sortBy", values: query.sorts) { $0.value($1) }
         })
 }
 

@@ -31,10 +31,7 @@ extension JSONWriter {
         }
         guard let share = sharing.share else { return }
         member("publicPermission", share.publicPermission.rawValue)
-        name("participants")
-        array { writer in
-            for participant in share.participants { writer.value(participant) }
-        }
+        member("participants", values: share.participants) { $0.value($1) }
         if let root = share.rootName { member("rootRecordName", root) }
     }
 
@@ -53,10 +50,7 @@ extension JSONWriter {
         }
         if let permission = input.publicPermission { member("publicPermission", permission.rawValue) }
         guard let participants = input.participants else { return }
-        name("participants")
-        array { writer in
-            for participant in participants { writer.value(participant) }
-        }
+        member("participants", values: participants) { $0.value($1) }
     }
 
     /// Writes a participant in the format of responses, with `userIdentity`, `type`, `acceptanceStatus` and

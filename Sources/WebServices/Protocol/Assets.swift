@@ -23,21 +23,17 @@ struct AssetsUpload: Endpoint {
         call.note?.items(grants, areRecords: false) { requests[$0].recordName }
         let links = try await call.assets.links()
         writer.object { writer in
-            writer.name("tokens")
-            writer.array { writer in
-                for (request, grant) in zip(requests, grants) {
-                    writer.object { writer in
-                        switch grant {
-                        case .success(let grant):
-                            writer.member("recordName", grant.recordName)
-                            writer.member("fieldName", grant.fieldName)
-                            writer.member("url", links.uploadURL(grant))
-                        case .failure(let error):
-                            if let recordName = request.recordName { writer.member("recordName", recordName) }
-                            writer.member("fieldName", request.fieldName)
-                            writer.members(of: error)
-                        }
-                    }
+            writer.member("tokens", objects: zip(requests, grants)) { writer, item in
+                let (request, grant) = item
+                switch grant {
+                case .success(let grant):
+                    writer.member("recordName", grant.recordName)
+                    writer.member("fieldName", grant.fieldName)
+                    writer.member("url", links.uploadURL(grant))
+                case .failure(let error):
+                    if let recordName = request.recordName { writer.member("recordName", recordName) }
+                    writer.member("fieldName", request.fieldName)
+                    writer.members(of: error)
                 }
             }
         }
@@ -81,18 +77,14 @@ struct AssetsRereference: Endpoint {
         try assets.checkAccess()
         call.note?.items(assets, areRecords: false) { sources[$0].recordName }
         writer.object { writer in
-            writer.name("assets")
-            writer.array { writer in
-                for (source, asset) in zip(sources, assets) {
-                    writer.object { writer in
-                        switch asset {
-                        case .success(let asset): writer.members(ofUploaded: asset)
-                        case .failure(let error):
-                            writer.member("recordName", source.recordName)
-                            writer.member("fieldName", source.fieldName)
-                            writer.members(of: error)
-                        }
-                    }
+            writer.member("assets", objects: zip(sources, assets)) { writer, item in
+                let (source, asset) = item
+                switch asset {
+                case .success(let asset): writer.members(ofUploaded: asset)
+                case .failure(let error):
+                    writer.member("recordName", source.recordName)
+                    writer.member("fieldName", source.fieldName)
+                    writer.members(of: error)
                 }
             }
         }

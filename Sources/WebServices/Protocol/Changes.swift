@@ -30,10 +30,7 @@ struct ZonesChanges: Endpoint {
 
 extension JSONWriter {
     fileprivate mutating func members(of page: DatabaseChangesPage, tokenName: Name) {
-        name("zones")
-        array { writer in
-            for change in page.changes { writer.value(change) }
-        }
+        member("zones", values: page.changes) { $0.value($1) }
         member(tokenName, page.syncToken.text)
         member("moreComing", page.moreComing)
     }
@@ -85,11 +82,9 @@ struct ZoneChanges: Endpoint {
         let downloadURL = try await call.assets.addresses(
             in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.compactMap(\.record) })
         try writer.object { writer in
-            writer.name("zones")
-            try writer.array { writer in
-                for (pull, page) in zip(pulls, pages) {
-                    try writer.value(page, of: pull, downloadURL: downloadURL, for: call.caller.userRecordName)
-                }
+            try writer.member("zones", values: zip(pulls, pages)) { writer, item in
+                let (pull, page) = item
+                try writer.value(page, of: pull, downloadURL: downloadURL, for: call.caller.userRecordName)
             }
         }
     }

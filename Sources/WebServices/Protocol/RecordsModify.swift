@@ -35,18 +35,16 @@ struct RecordsModify: Endpoint {
         // Failed items have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })
         try writer.object { writer in
-            writer.name("records")
-            try writer.array { writer in
-                for (item, outcome) in zip(items, outcomes) {
-                    switch outcome {
-                    case .success(.saved(let record)):
-                        try writer.value(
-                            record.keeping(item.desiredKeys ?? desiredKeys),
-                            numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings,
-                            downloadURL: downloadURL, for: call.caller.userRecordName)
-                    case .success(.deleted(let recordID)): writer.deletion(of: recordID.recordName)
-                    case .failure(let error): writer.value(error, recordName: item.operation.recordName)
-                    }
+            try writer.member("records", values: zip(items, outcomes)) { writer, pair in
+                let (item, outcome) = pair
+                switch outcome {
+                case .success(.saved(let record)):
+                    try writer.value(
+                        record.keeping(item.desiredKeys ?? desiredKeys),
+                        numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings,
+                        downloadURL: downloadURL, for: call.caller.userRecordName)
+                case .success(.deleted(let recordID)): writer.deletion(of: recordID.recordName)
+                case .failure(let error): writer.value(error, recordName: item.operation.recordName)
                 }
             }
             if let token { writer.member("syncToken", token.text) }

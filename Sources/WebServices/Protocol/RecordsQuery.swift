@@ -32,13 +32,10 @@ struct RecordsQuery: Endpoint {
         }
         let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in
-            writer.name("records")
-            try writer.array { writer in
-                for record in page.records {
-                    try writer.value(
-                        record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL,
-                        for: call.caller.userRecordName)
-                }
+            try writer.member("records", values: page.records) { writer, record in
+                try writer.value(
+                    record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL,
+                    for: call.caller.userRecordName)
             }
             if let marker = page.continuationMarker { writer.member("continuationMarker", marker) }
             if let token { writer.member("syncToken", token.text) }
@@ -109,16 +106,14 @@ struct RecordsLookup: Endpoint {
         // Failed items have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in
-            writer.name("records")
-            try writer.array { writer in
-                for (item, result) in zip(items, records) {
-                    switch result {
-                    case .success(let record):
-                        try writer.value(
-                            record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL,
-                            for: call.caller.userRecordName)
-                    case .failure(let error): writer.value(error, recordName: item.recordID.recordName)
-                    }
+            try writer.member("records", values: zip(items, records)) { writer, pair in
+                let (item, result) = pair
+                switch result {
+                case .success(let record):
+                    try writer.value(
+                        record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL,
+                        for: call.caller.userRecordName)
+                case .failure(let error): writer.value(error, recordName: item.recordID.recordName)
                 }
             }
             if let token { writer.member("syncToken", token.text) }

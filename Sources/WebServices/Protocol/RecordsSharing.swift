@@ -66,20 +66,16 @@ private struct ShareLinks {
         let records = results.lazy.compactMap { try? $0.get() }.flatMap { [$0.share, $0.root].compactMap(\.self) }
         let downloadURL = try await call.assets.addresses(in: records)
         try writer.object { writer in
-            writer.name("results")
-            try writer.array { writer in
-                for (item, result) in zip(items, results) {
-                    try writer.object { writer in
-                        writer.name("shortGUID")
-                        writer.object { writer in
-                            writer.member("value", item.shortGUID)
-                            writer.member("shouldFetchRootRecord", item.fetchesRoot)
-                        }
-                        switch result {
-                        case .failure(let error): writer.members(of: error)
-                        case .success(let resolved): try members(of: resolved, item, call, downloadURL, into: &writer)
-                        }
-                    }
+            try writer.member("results", objects: zip(items, results)) { writer, pair in
+                let (item, result) = pair
+                writer.name("shortGUID")
+                writer.object { writer in
+                    writer.member("value", item.shortGUID)
+                    writer.member("shouldFetchRootRecord", item.fetchesRoot)
+                }
+                switch result {
+                case .failure(let error): writer.members(of: error)
+                case .success(let resolved): try members(of: resolved, item, call, downloadURL, into: &writer)
                 }
             }
         }

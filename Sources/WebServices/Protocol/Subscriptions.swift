@@ -11,10 +11,7 @@ struct SubscriptionsList: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let subscriptions = try await call.database().require(.keepSubscriptions).subscriptions()
         writer.object { writer in
-            writer.name("subscriptions")
-            writer.array { writer in
-                for subscription in subscriptions { writer.value(subscription) }
-            }
+            writer.member("subscriptions", values: subscriptions) { $0.value($1) }
         }
     }
 }
@@ -36,13 +33,11 @@ struct SubscriptionsLookup: Endpoint {
             as [Result<Subscription, RecordError>]
         call.note?.items(results, areRecords: false) { ids[$0] }
         writer.object { writer in
-            writer.name("subscriptions")
-            writer.array { writer in
-                for (id, result) in zip(ids, results) {
-                    switch result {
-                    case .success(let subscription): writer.value(subscription)
-                    case .failure(let error): writer.value(error, subscriptionID: id)
-                    }
+            writer.member("subscriptions", values: zip(ids, results)) { writer, item in
+                let (id, result) = item
+                switch result {
+                case .success(let subscription): writer.value(subscription)
+                case .failure(let error): writer.value(error, subscriptionID: id)
                 }
             }
         }
@@ -59,18 +54,16 @@ struct SubscriptionsModify: Endpoint {
         let results = try await call.database().require(.keepSubscriptions).modifySubscriptions(operations)
         call.note?.items(results, areRecords: false) { operations[$0].subscriptionID }
         writer.object { writer in
-            writer.name("subscriptions")
-            writer.array { writer in
-                for (operation, result) in zip(operations, results) {
-                    switch result {
-                    case .success(.save(let subscription)): writer.value(subscription)
-                    case .success(.delete(let subscriptionID)):
-                        writer.object { writer in
-                            writer.member("subscriptionID", subscriptionID)
-                            writer.member("deleted", true)
-                        }
-                    case .failure(let error): writer.value(error, subscriptionID: operation.subscriptionID)
+            writer.member("subscriptions", values: zip(operations, results)) { writer, item in
+                let (operation, result) = item
+                switch result {
+                case .success(.save(let subscription)): writer.value(subscription)
+                case .success(.delete(let subscriptionID)):
+                    writer.object { writer in
+                        writer.member("subscriptionID", subscriptionID)
+                        writer.member("deleted", true)
                     }
+                case .failure(let error): writer.value(error, subscriptionID: operation.subscriptionID)
                 }
             }
         }

@@ -56,18 +56,14 @@ struct UsersDiscover: Endpoint {
         let lookups = try call.body.items("lookupInfos").map { try UserLookup($0) }
         let results = try UserLookup.results(lookups, call)
         writer.object { writer in
-            writer.name("users")
-            writer.array { writer in
-                for (lookup, result) in zip(lookups, results) {
-                    writer.object { writer in
-                        switch result {
-                        case .success(let identity): writer.members(of: identity)
-                        case .failure(let error):
-                            writer.name("lookupInfo")
-                            writer.object { $0.member(Name(lookup.key.rawValue), lookup.value) }
-                            writer.members(of: error)
-                        }
-                    }
+            writer.member("users", objects: zip(lookups, results)) { writer, item in
+                let (lookup, result) = item
+                switch result {
+                case .success(let identity): writer.members(of: identity)
+                case .failure(let error):
+                    writer.name("lookupInfo")
+                    writer.object { $0.member(Name(lookup.key.rawValue), lookup.value) }
+                    writer.members(of: error)
                 }
             }
         }
@@ -118,17 +114,13 @@ extension JSONWriter {
     fileprivate mutating func users(_ lookups: [UserLookup], _ call: EndpointCall) throws {
         let results = try UserLookup.results(lookups, call)
         object { writer in
-            writer.name("users")
-            writer.array { writer in
-                for (lookup, result) in zip(lookups, results) {
-                    writer.object { writer in
-                        switch result {
-                        case .success(let identity): writer.plainMembers(of: identity)
-                        case .failure(let error):
-                            writer.member(Name(lookup.key.rawValue), lookup.value)
-                            writer.members(of: error)
-                        }
-                    }
+            writer.member("users", objects: zip(lookups, results)) { writer, item in
+                let (lookup, result) = item
+                switch result {
+                case .success(let identity): writer.plainMembers(of: identity)
+                case .failure(let error):
+                    writer.member(Name(lookup.key.rawValue), lookup.value)
+                    writer.members(of: error)
                 }
             }
         }

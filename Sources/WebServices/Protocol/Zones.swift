@@ -9,10 +9,7 @@ struct ZonesList: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zones = try await call.database().zones()
         writer.object { writer in
-            writer.name("zones")
-            writer.array { writer in
-                for zone in zones { writer.value(zone) }
-            }
+            writer.member("zones", values: zones) { $0.value($1) }
         }
     }
 }
@@ -27,13 +24,11 @@ struct ZonesLookup: Endpoint {
         let zones = try await call.database().fetchZones(zoneIDs)
         call.note?.items(zones, areRecords: false) { zoneIDs[$0].zoneName }
         writer.object { writer in
-            writer.name("zones")
-            writer.array { writer in
-                for (zoneID, result) in zip(zoneIDs, zones) {
-                    switch result {
-                    case .success(let zone): writer.value(zone)
-                    case .failure(let error): writer.value(error, zoneID: zoneID)
-                    }
+            writer.member("zones", values: zip(zoneIDs, zones)) { writer, item in
+                let (zoneID, result) = item
+                switch result {
+                case .success(let zone): writer.value(zone)
+                case .failure(let error): writer.value(error, zoneID: zoneID)
                 }
             }
         }
@@ -51,19 +46,17 @@ struct ZonesModify: Endpoint {
         let zones = try await call.database().modifyZones(operations)
         call.note?.items(zones, areRecords: false) { operations[$0].zoneID.zoneName }
         writer.object { writer in
-            writer.name("zones")
-            writer.array { writer in
-                for (operation, result) in zip(operations, zones) {
-                    switch (result, operation) {
-                    case (.success(let zone), .create): writer.value(zone)
-                    case (.success(let zone), .delete):
-                        writer.object { writer in
-                            writer.name("zoneID")
-                            writer.value(zone.zoneID)
-                            writer.member("deleted", true)
-                        }
-                    case (.failure(let error), _): writer.value(error, zoneID: operation.zoneID)
+            writer.member("zones", values: zip(operations, zones)) { writer, item in
+                let (operation, result) = item
+                switch (result, operation) {
+                case (.success(let zone), .create): writer.value(zone)
+                case (.success(let zone), .delete):
+                    writer.object { writer in
+                        writer.name("zoneID")
+                        writer.value(zone.zoneID)
+                        writer.member("deleted", true)
                     }
+                case (.failure(let error), _): writer.value(error, zoneID: operation.zoneID)
                 }
             }
         }

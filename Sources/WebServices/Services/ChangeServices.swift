@@ -21,10 +21,7 @@ struct ChangesPage: Endpoint {
         try writer.object { writer in
             writer.name("zoneID")
             writer.value(page.zoneID)
-            writer.name("changes")
-            try writer.array { writer in
-                for change in page.changes { try writer.value(change, downloadURL: downloadURL) }
-            }
+            try writer.member("changes", values: page.changes) { try $0.value($1, downloadURL: downloadURL) }
             writer.member("syncToken", page.syncToken.text)
             writer.member("moreComing", page.moreComing)
         }

@@ -200,10 +200,7 @@ struct Follow {
         let downloadURL = try await request.assets.addresses(in: page.changes.lazy.compactMap(\.record))
         var writer = JSONWriter()
         try writer.object { writer in
-            writer.name("changes")
-            try writer.array { writer in
-                for change in page.changes { try writer.value(change, downloadURL: downloadURL) }
-            }
+            try writer.member("changes", values: page.changes) { try $0.value($1, downloadURL: downloadURL) }
             writer.member("syncToken", page.syncToken.text)
         }
         return Event(

@@ -165,17 +165,12 @@ extension JSONWriter {
     /// All faults that can be injected, and the active ones.
     mutating func list(_ faults: FaultInjection) {
         object { writer in
-            writer.name("rehearsals")
-            writer.array { writer in
-                for fault in InjectedFault.allCases {
-                    writer.object { writer in
-                        writer.member("name", fault.rawValue)
-                        writer.member("kind", fault.kind.rawValue)
-                        writer.member("title", fault.title)
-                        writer.member("effect", fault.effect)
-                        writer.member("advice", fault.advice)
-                    }
-                }
+            writer.member("rehearsals", objects: InjectedFault.allCases) { writer, fault in
+                writer.member("name", fault.rawValue)
+                writer.member("kind", fault.kind.rawValue)
+                writer.member("title", fault.title)
+                writer.member("effect", fault.effect)
+                writer.member("advice", fault.advice)
             }
             writer.active(faults)
         }

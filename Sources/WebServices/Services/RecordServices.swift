@@ -34,10 +34,7 @@ struct RecordsList: Endpoint {
         call.note?.update { $0.records = page.records.count }
         let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in
-            writer.name("records")
-            try writer.array { writer in
-                for record in page.records { try writer.value(record, downloadURL: downloadURL) }
-            }
+            try writer.member("records", values: page.records) { try $0.value($1, downloadURL: downloadURL) }
             if let last = page.last { writer.member("last", last) }
         }
     }
@@ -106,10 +103,7 @@ struct RecordsJournal: Endpoint {
         try call.makeRoom(for: page.entries.reduce(0) { $0 + $1.fields.bytes.count })
         call.note?.update { $0.records = page.entries.count }
         try writer.object { writer in
-            writer.name("changes")
-            try writer.array { writer in
-                for entry in page.entries { try writer.value(entry) }
-            }
+            try writer.member("changes", values: page.entries) { try $0.value($1) }
             if let before = page.before { writer.member("before", before) }
             page.limits.write(as: "kept", into: &writer)
         }

@@ -11,14 +11,8 @@ struct SchemaValidation: Endpoint {
         let text = try await WorkPool.prompt.run(on: given.utf8.count) { SchemaText(given) }
         writer.object { writer in
             writer.member("valid", text.errors.isEmpty)
-            writer.name("errors")
-            writer.array { writer in
-                for error in text.errors { writer.value(error) }
-            }
-            writer.name("notes")
-            writer.array { writer in
-                for note in text.notes { writer.value(note) }
-            }
+            writer.member("errors", values: text.errors) { $0.value($1) }
+            writer.member("notes", values: text.notes) { $0.value($1) }
             if text.moreNotes > 0 { writer.member("moreNotes", Int64(text.moreNotes)) }
             // The errors of the text are already written above.
             guard let schema = try? text.schema() else { return }
@@ -84,10 +78,7 @@ struct SchemaImport: Endpoint {
             writer.member("dryRun", isDryRun)
             writer.members(of: plan.difference)
             writer.members(of: plan.respellings)
-            writer.name("losses")
-            writer.array { writer in
-                for loss in losses { writer.value(loss) }
-            }
+            writer.member("losses", values: losses) { $0.value($1) }
             change?.write(into: &writer)
         }
     }
@@ -118,10 +109,7 @@ struct SchemaDeploy: Endpoint {
             writer.members(of: plan.difference)
             writer.members(of: plan.respellings)
             // Deployed apps may still need these indexes.
-            writer.name("droppedIndexes")
-            writer.array { writer in
-                for change in plan.indexLosses { writer.value(change) }
-            }
+            writer.member("droppedIndexes", values: plan.indexLosses) { $0.value($1) }
             change?.write(into: &writer)
         }
     }
@@ -258,10 +246,7 @@ extension JSONWriter {
     }
 
     fileprivate mutating func members(of respellings: [SchemaRespelling]) {
-        name("respellings")
-        array { writer in
-            for respelling in respellings { writer.value(respelling.line) }
-        }
+        member("respellings", values: respellings) { $0.value($1.line) }
     }
 
     fileprivate mutating func value(_ error: SchemaTextError) {

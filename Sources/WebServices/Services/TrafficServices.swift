@@ -56,10 +56,7 @@ struct TrafficServices: Sendable {
                 "There is no request '\(after)' for 'after': the log no longer has it; start again without 'after'")
         }
         writer.object { writer in
-            writer.name("requests")
-            writer.array { writer in
-                for request in found.prefix(limit) { writer.value(request) }
-            }
+            writer.member("requests", values: found.prefix(limit)) { $0.value($1) }
             if found.count > limit, let last = found.prefix(limit).last { writer.member("last", last.id) }
         }
     }
@@ -86,10 +83,7 @@ struct TrafficServices: Sendable {
                 && (filter.client.map { $0 == client.id.client } ?? true)
         }
         writer.object { writer in
-            writer.name("clients")
-            writer.array { writer in
-                for client in clients { writer.value(client) }
-            }
+            writer.member("clients", values: clients) { $0.value($1) }
         }
     }
 
