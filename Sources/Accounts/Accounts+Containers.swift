@@ -146,36 +146,6 @@ extension Accounts {
         saved.withLock { $0[container]?.removeAll { Name($0.name) == Name(name) } }
     }
 
-    /// Removes all saved queries of a deleted container, so that a new container with the same name does not inherit
-    /// them.
-    /// - Throws: a file error.
-    public func removeSavedQueries(of container: ContainerID) async throws {
-        try await queue.write { database in
-            try database.execute(sql: "DELETE FROM savedQuery WHERE container = ?", arguments: [container.description])
-        }
-        saved.withLock { $0[container] = nil }
-    }
-
-    /// Moves the saved queries of a renamed container. They replace queries with the same names.
-    /// - Throws: a file error.
-    public func moveSavedQueries(of container: ContainerID, to name: ContainerID) async throws {
-        if name == container { return }
-        try await queue.write { database in
-            try database.execute(
-                sql: "UPDATE OR REPLACE savedQuery SET container = ? WHERE container = ?",
-                arguments: [name.description, container.description])
-        }
-        saved.withLock { saved in
-            let moved = (saved.removeValue(forKey: container) ?? []).map { query in
-                var query = query
-                query.container = name
-                return query
-            }
-            let names = Set(moved.map { Name($0.name) })
-            saved[name] = Self.sorted((saved[name] ?? []).filter { !names.contains(Name($0.name)) } + moved)
-        }
-    }
-
     static func sorted(_ queries: [SavedQuery]) -> [SavedQuery] {
         queries.sorted { Name($0.name) < Name($1.name) }
     }
@@ -231,30 +201,6 @@ extension Accounts {
         titled.withLock { $0[container, default: [:]][recordType] = field }
     }
 
-    /// Removes the choices of a deleted container, so that a new container with the same name does not inherit them.
-    /// - Throws: a file error.
-    public func removeTitleFields(of container: ContainerID) async throws {
-        try await queue.write {
-            try $0.execute(sql: "DELETE FROM titleField WHERE container = ?", arguments: [container.description])
-        }
-        titled.withLock { $0[container] = nil }
-    }
-
-    /// Moves the choices of a renamed container. They replace those for the same types.
-    /// - Throws: a file error.
-    public func moveTitleFields(of container: ContainerID, to name: ContainerID) async throws {
-        if name == container { return }
-        try await queue.write { database in
-            try database.execute(
-                sql: "UPDATE OR REPLACE titleField SET container = ? WHERE container = ?",
-                arguments: [name.description, container.description])
-        }
-        titled.withLock { titled in
-            let moved = titled.removeValue(forKey: container) ?? [:]
-            titled[name, default: [:]].merge(moved) { _, moved in moved }
-        }
-    }
-
     /// Reads the choices from the file, skipping unreadable ones.
     static func titleFields(in database: Database) throws -> [ContainerID: [Name: Name]] {
         var fields: [ContainerID: [Name: Name]] = [:]
@@ -264,5 +210,52 @@ extension Accounts {
                 try row.value("field") as String)
         }
         return fields
+    }
+}
+
+// MARK: - Deleted and renamed containers
+
+extension Accounts {
+    private static let tablesOfContainers = ["savedQuery", "titleField"]
+
+    /// Removes the saved queries and title fields of a deleted container, so that a new container with the same name
+    /// does not inherit them.
+    /// - Throws: a file error.
+    public func removeQueriesAndTitles(of container: ContainerID) async throws {
+        try await queue.write { database in
+            for table in Self.tablesOfContainers {
+                try database.execute(
+                    sql: "DELETE FROM \(table) WHERE container = ?", arguments: [container.description])
+            }
+        }
+        saved.withLock { $0[container] = nil }
+        titled.withLock { $0[container] = nil }
+    }
+
+    /// Moves the saved queries and title fields of a renamed container. They replace queries with the same names, and
+    /// fields of the same types.
+    /// - Throws: a file error.
+    public func moveQueriesAndTitles(of container: ContainerID, to name: ContainerID) async throws {
+        if name == container { return }
+        try await queue.write { database in
+            for table in Self.tablesOfContainers {
+                try database.execute(
+                    sql: "UPDATE OR REPLACE \(table) SET container = ? WHERE container = ?",
+                    arguments: [name.description, container.description])
+            }
+        }
+        saved.withLock { saved in
+            let moved = (saved.removeValue(forKey: container) ?? []).map { query in
+                var query = query
+                query.container = name
+                return query
+            }
+            let names = Set(moved.map { Name($0.name) })
+            saved[name] = Self.sorted((saved[name] ?? []).filter { !names.contains(Name($0.name)) } + moved)
+        }
+        titled.withLock { titled in
+            let moved = titled.removeValue(forKey: container) ?? [:]
+            titled[name, default: [:]].merge(moved) { _, moved in moved }
+        }
     }
 }

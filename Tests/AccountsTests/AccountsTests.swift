@@ -104,8 +104,8 @@ struct AccountsTests {
         try await accounts.save(query("a", "type=Z", of: app))
     }
 
-    @Test("Saved queries go with their container")
-    func savedQueriesOfContainers() async throws {
+    @Test("Saved queries and chosen titles go with their container")
+    func goingWithTheContainer() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
@@ -119,41 +119,24 @@ struct AccountsTests {
             try await accounts.save(
                 SavedQuery(name: name, container: container, scope: .private, zone: nil, question: question))
         }
-        try await accounts.moveSavedQueries(of: app, to: other)
-        for accounts in [accounts, try Accounts(file: file)] {
-            #expect(accounts.savedQueries(of: app).isEmpty)
-            #expect(accounts.savedQueries(of: other).map(\.question) == ["type=A", "type=B", "type=C"])
-            #expect(accounts.savedQueries(of: other).allSatisfy { $0.container == other })
-        }
-        try await accounts.save(SavedQuery(name: "d", container: app, scope: .private, zone: nil, question: "type=D"))
-        try await accounts.removeSavedQueries(of: other)
-        for accounts in [accounts, try Accounts(file: file)] {
-            #expect(accounts.savedQueries(of: other).isEmpty && accounts.savedQueries(of: app).map(\.name) == ["d"])
-        }
-    }
-
-    @Test("Chosen titles go with their container")
-    func titleFields() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("accounts.sqlite")
-        let (app, other) = (
-            try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other"))
-        )
-        let accounts = try Accounts(file: file)
         try await accounts.setTitleField("label", of: "Note", in: app)
         try await accounts.setTitleField("", of: "Room", in: app)
         try await accounts.setTitleField("name", of: "Room", in: other)
         try await accounts.setTitleField("name", of: "Gone", in: app)
         try await accounts.setTitleField(nil, of: "Gone", in: app)
         #expect(accounts.titleFields(of: app) == ["Note": "label", "Room": ""])
-        try await accounts.moveTitleFields(of: app, to: other)
+        try await accounts.moveQueriesAndTitles(of: app, to: other)
         for accounts in [accounts, try Accounts(file: file)] {
-            #expect(
-                accounts.titleFields(of: app).isEmpty
-                    && accounts.titleFields(of: other) == ["Note": "label", "Room": ""])
+            #expect(accounts.savedQueries(of: app).isEmpty && accounts.titleFields(of: app).isEmpty)
+            #expect(accounts.savedQueries(of: other).map(\.question) == ["type=A", "type=B", "type=C"])
+            #expect(accounts.savedQueries(of: other).allSatisfy { $0.container == other })
+            #expect(accounts.titleFields(of: other) == ["Note": "label", "Room": ""])
         }
-        try await accounts.removeTitleFields(of: other)
-        for accounts in [accounts, try Accounts(file: file)] { #expect(accounts.titleFields(of: other).isEmpty) }
+        try await accounts.save(SavedQuery(name: "d", container: app, scope: .private, zone: nil, question: "type=D"))
+        try await accounts.removeQueriesAndTitles(of: other)
+        for accounts in [accounts, try Accounts(file: file)] {
+            #expect(accounts.savedQueries(of: other).isEmpty && accounts.savedQueries(of: app).map(\.name) == ["d"])
+            #expect(accounts.titleFields(of: other).isEmpty)
+        }
     }
 }

@@ -47,8 +47,7 @@ package enum ContainerView {
             try await console.assets.withClosed([container, name]) {
                 try await console.engine.require(.editContainers).renameContainer(container, to: name)
             }
-            try await console.accounts.moveSavedQueries(of: container, to: name)
-            try await console.accounts.moveTitleFields(of: container, to: name)
+            try await console.accounts.moveQueriesAndTitles(of: container, to: name)
             try await console.accounts.moveCredentials(of: container, to: name)
         } catch let error as RecordError {
             return .page(try await page(container, newName: typed, complaint: error, console: console))
@@ -72,8 +71,7 @@ package enum ContainerView {
             try await console.assets.withClosed([container]) {
                 try await console.engine.require(.editContainers).deleteContainer(container)
             }
-            try await console.accounts.removeSavedQueries(of: container)
-            try await console.accounts.removeTitleFields(of: container)
+            try await console.accounts.removeQueriesAndTitles(of: container)
         } catch let error as RecordError {
             return .page(try await page(container, complaint: error, console: console))
         }
