@@ -36,6 +36,18 @@ class Memory:
         elif choice.random() < 0.1:
             self.pulls[choice.randrange(60)] = (records, token)
 
+    def check(self, savers, load, state, choice, pull):
+        """Takes what clients were told in a round, and checks that earlier tokens lead to the state that they can pull."""
+        for saver in savers:
+            for tag in saver.tags:
+                self.tag(*tag)
+            saver.tags = []
+        for pulled in load.pulls[-5:]:
+            self.pull(*pulled, choice)
+        self.pull(*state, choice)
+        for records, token in choice.sample(self.pulls, min(4, len(self.pulls))) + load.pulls[-1:]:
+            assert pull(records, token) == state, f"seed {SEED}: an earlier token leads elsewhere"
+
 
 def check(server, savers, load, memory, choice):
     """Checks the conditions after a restart, and returns the current state."""
@@ -44,15 +56,7 @@ def check(server, savers, load, memory, choice):
     records, token = connection.pull(ZONE)
     wrong = [problem for saver in savers if (problem := saver.check(records))]
     assert not wrong, wrong
-    for saver in savers:
-        for tag in saver.tags:
-            memory.tag(*tag)
-        saver.tags = []
-    for pull in load.pulls[-5:]:
-        memory.pull(*pull, choice)
-    memory.pull(records, token, choice)
-    for held, earlier in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
-        assert connection.pull(ZONE, held, earlier) == (records, token), "an earlier token does not lead to what is there"
+    memory.check(savers, load, (records, token), choice, lambda *earlier: connection.pull(ZONE, *earlier))
     problems = recount.problems(server.file)
     assert not problems, problems
     return records, token

@@ -153,16 +153,8 @@ def test_nothing_acknowledged_is_lost(database, fleet):
         records, token = answering(fleet)
         wrong = [problem for saver in savers if (problem := saver.check(records))]
         assert not wrong, f"seed {SEED}, round {number}: {wrong}"
-        for saver in savers:
-            for tag in saver.tags:
-                memory.tag(*tag)
-            saver.tags = []
-        for pull in load.pulls[-5:]:
-            memory.pull(*pull, choice)
-        memory.pull(records, token, choice)
-        for earlier, known in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
-            assert fleet.connect().pull(ZONE, earlier, known) == (records, token), f"seed {SEED}, round {number}: an earlier token leads elsewhere"
         held = (records, token)
+        memory.check(savers, load, held, choice, lambda *earlier: fleet.connect().pull(ZONE, *earlier))
     acknowledged, refused = sum(saver.acknowledged for saver in savers), sum(saver.refused for saver in savers)
     print(f"\n{len(starts)} kills of Skylight, {len(returns)} of PostgreSQL; {acknowledged} requests acknowledged, {refused} refused; {len(memory.tokens)} tokens")
     assert acknowledged > ROUNDS, "hardly anything was saved"
