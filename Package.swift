@@ -188,7 +188,7 @@ package.targets = [
 
 package.targets += [
     .target(name: "TestDisk", path: "Tests/TestDisk"),
-    support("TestSupport", on: ["TestDisk", "Records"]),
+    support("TestSupport", on: ["TestDisk", "Records", logging]),
     support("InMemoryRecordStore", on: ["RecordStore", "Records"]),
     support("StoreScenarios", on: ["TestSupport", "RecordStore", "Records"]),
     support("TestStores", on: ["SQLRecordStore", "RecordStore", "Records", logging]),

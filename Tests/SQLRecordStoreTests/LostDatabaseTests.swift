@@ -1,9 +1,7 @@
 import Foundation
-import Logging
 import RecordStore
 import Records
 import StoreScenarios
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +10,7 @@ import Testing
 /// What clients, commands and the log learn while a database does not answer.
 @Suite struct LostDatabaseTests {
     private let folder: TemporaryFolder
-    private let log = Log()
+    private let log = LogLines()
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -25,25 +23,8 @@ import Testing
         "connection to server at \"db1\" (10.0.0.7), port 5432 failed: FATAL: password authentication failed for user \"hush\"",
         isForLog: true)
 
-    private final class Log: Sendable {
-        let lines = Mutex<[String]>([])
-    }
-
-    private struct Lines: LogHandler {
-        let log: Log
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) { log.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") } }
-    }
-
     private func engine(_ home: any StoreLocation) -> SQLRecordEngine {
-        SQLRecordEngine(home: home, logger: Logger(label: "test") { [log] _ in Lines(log: log) }, clock: Timestamp.now)
+        SQLRecordEngine(home: home, logger: log.logger, clock: Timestamp.now)
     }
 
     private func container(_ name: String) throws -> ContainerID {
@@ -86,7 +67,7 @@ import Testing
             "The containers can't be listed: ", "\(two) can't be deleted: ", "can't be read: ", "Writing failed: ",
             "The database does not answer (the ",
         ] {
-            #expect(log.lines.withLock { $0.contains { $0.contains(line) && $0.contains("db1") } }, "\(line)")
+            #expect(log.lines.contains { $0.contains(line) && $0.contains("db1") }, "\(line)")
         }
         for reason in try await engine.require(.summarizeContainers).summaries(of: [one]).map(\.unreadableBecause)
             + engine.health().map(\.reason)
@@ -122,9 +103,7 @@ import Testing
             #expect(error != nil && tellsNoPlace(error), "\(error?.reason ?? "")")
         }
         #expect(
-            log.lines.withLock {
-                $0.contains { $0.contains("The containers can't be listed: ") && $0.contains("hush") }
-            })
+            log.lines.contains { $0.contains("The containers can't be listed: ") && $0.contains("hush") })
         await engine.close()
     }
 

@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
-import Logging
 import LoopbackServing
 import Records
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudKitClient
@@ -18,7 +18,7 @@ final class Stage: Sendable {
 
     let time: TestTime
     let key = P256.Signing.PrivateKey()
-    private let lines = Mutex<[String]>([])
+    private let lines = LogLines()
     private let kept = Mutex<[String]>([])
     private let seen = Mutex<[RequestEvent]>([])
 
@@ -26,8 +26,7 @@ final class Stage: Sendable {
         time = TestTime(chance: chance, day: day, tick: tick)
     }
 
-    /// All lines of the log, with their metadata.
-    var log: String { lines.withLock { $0.joined(separator: "\n") } }
+    var log: String { lines.text }
     /// The web auth tokens that were handed over, in order.
     var keptTokens: [String] { kept.withLock { $0 } }
     var events: [RequestEvent] { seen.withLock { $0 } }
@@ -59,7 +58,7 @@ final class Stage: Sendable {
         let client = try ContainerClient(
             container: try #require(ContainerID(Self.container)), environment: .development,
             credentials: credentials ?? webAuth(),
-            configuration: configuration, logger: Logger(label: "test") { _ in Lines(stage: self) }, pacing: time.pacing
+            configuration: configuration, logger: lines.logger, pacing: time.pacing
         )
         do {
             try await body(client)
@@ -74,22 +73,6 @@ final class Stage: Sendable {
         seen.withLock { $0.append(event) }
     }
 
-    private struct Lines: LogHandler {
-        let stage: Stage
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
-                separator: " ")
-            stage.lines.withLock { $0.append("\(event.level): \(event.message) \(details)") }
-        }
-    }
 }
 
 /// The failure of a request that has to fail.

@@ -5,6 +5,7 @@ import RecordStore
 import Records
 import StoreScenarios
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudKitClient

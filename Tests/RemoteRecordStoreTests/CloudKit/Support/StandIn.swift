@@ -3,12 +3,10 @@ import Crypto
 import Foundation
 import HTTPServing
 import InMemoryRecordStore
-import Logging
 import LoopbackServing
 import RecordStore
 import Records
 import StoreScenarios
-import Synchronization
 import TestSupport
 import Testing
 import WebServices
@@ -107,33 +105,5 @@ extension CloudKitRecordEngine {
     func database(_ scope: DatabaseScope) throws -> CloudKitDatabase {
         try database(
             DatabaseAddress(container: connection.container, environment: connection.environment, scope: scope))
-    }
-}
-
-/// All lines of a log, with their metadata.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var text: String { lines.withLock { $0.joined(separator: "\n") } }
-    var logger: Logger {
-        var logger = Logger(label: "test") { _ in Handler(lines: self) }
-        logger.logLevel = .trace
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let lines: LogLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let details = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.joined(separator: " ")
-            lines.lines.withLock { $0.append("\(event.message) \(details)") }
-        }
     }
 }
