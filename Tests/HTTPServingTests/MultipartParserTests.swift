@@ -136,7 +136,8 @@ struct MultipartParserTests {
             #expect(try Self.parts(parts + Self.end()).count == 32)
             return processorTime() - began
         }
-        #expect(try time(String(repeating: "\\\"", count: 4000)) < 20 * time(String(repeating: "ab", count: 4000)))
+        let others = try time(String(repeating: "ab", count: 4000))
+        #expect(try time(String(repeating: "\\\"", count: 4000)) < others * 20)
     }
 
     @Test("A form is read part by part")
