@@ -2,156 +2,106 @@ import Records
 import Testing
 
 @Suite struct SchemaTextErrorTests {
-    /// One error each, with its complete message.
-    @Test(arguments: [
-        ("", "line 1, column 1: expected DEFINE SCHEMA, found the end of the text"),
-        ("{\"types\":[]}", "line 1, column 1: expected DEFINE SCHEMA, found '{' (U+007B)"),
-        ("DEFINE SCHEME", "line 1, column 8: expected SCHEMA, found 'SCHEME'"),
-        ("DEFINE SCHEMA;", "line 1, column 14: expected RECORD TYPE or CREATE ROLE, found ';'"),
-        ("DEFINE SCHEMA\nCREATE TABLE x;", "line 2, column 8: expected ROLE, found 'TABLE'"),
-        ("DEFINE SCHEMA CREATE ROLE \"_world\";", "line 1, column 27: the role '_world' is built into CloudKit"),
-        (
-            "DEFINE SCHEMA CREATE ROLE a; CREATE ROLE a;",
-            "line 1, column 42: the role 'a' is declared twice, first in line 1"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING)\nRECORD TYPE U (b STRING);",
-            "line 2, column 1: expected ';', found 'RECORD'"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING);\nRECORD TYPE U (a STRING);\nRECORD TYPE \"T\" ();",
-            "line 3, column 13: the record type 'T' is declared twice, first in line 1"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRNG);",
-            "line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRNG'; did you mean STRING?"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a boolean);",
-            "line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'boolean'; CloudKit's type for that is INT64"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING_LIST);",
-            "line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRING_LIST'; did you mean LIST<STRING>?"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a);",
-            "line 1, column 31: expected a field type such as STRING, INT64 or LIST<STRING>, found ')'"
-        ),
-        ("DEFINE SCHEMA RECORD TYPE T (a LIST STRING);", "line 1, column 37: expected '<', found 'STRING'"),
-        ("DEFINE SCHEMA RECORD TYPE T (a LIST<STRING);", "line 1, column 43: expected '>', found ')'"),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a LIST<LIST<STRING>>);",
-            "line 1, column 37: expected the type of the list's elements, found 'LIST'; there are no lists of lists"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a ENCRYPTED ASSET);",
-            "line 1, column 32: ASSET can't be ENCRYPTED; BYTES, STRING, DOUBLE, INT64, LOCATION and TIMESTAMP can"
-        ),
-        ("DEFINE SCHEMA RECORD TYPE T (a NUMBER PREFERRED INT64);", "line 1, column 49: expected AS, found 'INT64'"),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a NUMBER PREFERRED AS STRING);",
-            "line 1, column 52: expected INT64 or DOUBLE, found 'STRING'"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING QUERIABLE);",
-            "line 1, column 39: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'QUERIABLE'; did you mean QUERYABLE?"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\n  a STRING\n  b STRING\n);",
-            "line 3, column 3: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'b'; a comma may be missing at the end of the field before"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a ASSET QUERYABLE);",
-            "line 1, column 38: the field 'a' of type ASSET can't be QUERYABLE: it can't have an index"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a ENCRYPTED STRING SORTABLE);",
-            "line 1, column 49: the field 'a' of type ENCRYPTED STRING can't be SORTABLE: it can't have an index"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a INT64 QUERYABLE SEARCHABLE);",
-            "line 1, column 48: the field 'a' of type INT64 can't be SEARCHABLE: it can be QUERYABLE, SORTABLE"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING,\n \"a\" INT64);",
-            "line 2, column 2: the field 'a' is declared twice, first in line 1"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING,, b STRING);",
-            "line 1, column 39: expected a field or GRANT, found ','; there is an extra comma"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (grant STRING);",
-            "line 1, column 36: expected READ, CREATE or WRITE, found 'STRING'"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (queryable STRING);",
-            "line 1, column 30: expected the name of a field, found 'queryable'; a name that is a keyword needs double quotes"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\"___recordID\" STRING);",
-            "line 1, column 44: the system field ___recordID is REFERENCE, not STRING"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\"___recordId\" REFERENCE);",
-            "line 1, column 30: '___recordId' can't be the name of a field: names that begin with ___ are reserved by CloudKit, did you mean ___recordID?"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\"1a\" STRING);",
-            "line 1, column 30: '1a' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\"\" STRING);",
-            "line 1, column 30: '' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\"a STRING,\nb STRING);",
-            "line 1, column 30: expected a quote at the end of the name, found the end of the line"
-        ),
-        (
-            "DEFINE SCHEMA /* RECORD TYPE T (a STRING);",
-            "line 1, column 15: expected */ at the end of the comment, found the end of the text"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING",
-            "line 1, column 38: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found the end of the text"
-        ),
-        ("DEFINE SCHEMA RECORD TYPE T (", "line 1, column 30: expected the name of a field, found the end of the text"),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a\u{A0}STRING);",
-            "line 1, column 31: expected a field type such as STRING, INT64 or LIST<STRING>, found (U+00A0); only comments may contain non-ASCII characters"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (\u{201C}a\u{201D} STRING);",
-            "line 1, column 30: expected the name of a field, found '\u{201C}' (U+201C); only comments may contain non-ASCII characters"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT ALL TO r);",
-            "line 1, column 46: expected READ, CREATE or WRITE, found 'ALL'"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT REED TO r);",
-            "line 1, column 46: expected READ, CREATE or WRITE, found 'REED'; did you mean READ?"
-        ),
-        ("DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ r);", "line 1, column 51: expected ',' or TO, found 'r'"),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ TO moderator);",
-            "line 1, column 54: there is no role 'moderator'; add CREATE ROLE moderator; above"
-        ),
-        (
-            "DEFINE SCHEMA CREATE ROLE moderator; RECORD TYPE T (a STRING, GRANT READ TO moderators);",
-            "line 1, column 77: there is no role 'moderators'; did you mean \"moderator\"?"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ TO \"_wrld\");",
-            "line 1, column 54: '_wrld' can't be the name of a role: the roles that begin with _ are _creator, _icloud, _world"
-        ),
-        (
-            "DEFINE SCHEMA RECORD TYPE Users (roles STRING);",
-            "line 1, column 40: the system field roles is LIST<INT64>, not STRING"
-        ),
-    ])
+    /// Schemas with one error each, and its complete message in the line below. `\n` stands for a line break.
+    private static let errors: [(text: String, message: String)] = {
+        let lines = #"""
+
+            line 1, column 1: expected DEFINE SCHEMA, found the end of the text
+            {"types":[]}
+            line 1, column 1: expected DEFINE SCHEMA, found '{' (U+007B)
+            DEFINE SCHEME
+            line 1, column 8: expected SCHEMA, found 'SCHEME'
+            DEFINE SCHEMA;
+            line 1, column 14: expected RECORD TYPE or CREATE ROLE, found ';'
+            DEFINE SCHEMA\nCREATE TABLE x;
+            line 2, column 8: expected ROLE, found 'TABLE'
+            DEFINE SCHEMA CREATE ROLE "_world";
+            line 1, column 27: the role '_world' is built into CloudKit
+            DEFINE SCHEMA CREATE ROLE a; CREATE ROLE a;
+            line 1, column 42: the role 'a' is declared twice, first in line 1
+            DEFINE SCHEMA RECORD TYPE T (a STRING)\nRECORD TYPE U (b STRING);
+            line 2, column 1: expected ';', found 'RECORD'
+            DEFINE SCHEMA RECORD TYPE T (a STRING);\nRECORD TYPE U (a STRING);\nRECORD TYPE "T" ();
+            line 3, column 13: the record type 'T' is declared twice, first in line 1
+            DEFINE SCHEMA RECORD TYPE T (a STRNG);
+            line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRNG'; did you mean STRING?
+            DEFINE SCHEMA RECORD TYPE T (a boolean);
+            line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'boolean'; CloudKit's type for that is INT64
+            DEFINE SCHEMA RECORD TYPE T (a STRING_LIST);
+            line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRING_LIST'; did you mean LIST<STRING>?
+            DEFINE SCHEMA RECORD TYPE T (a);
+            line 1, column 31: expected a field type such as STRING, INT64 or LIST<STRING>, found ')'
+            DEFINE SCHEMA RECORD TYPE T (a LIST STRING);
+            line 1, column 37: expected '<', found 'STRING'
+            DEFINE SCHEMA RECORD TYPE T (a LIST<STRING);
+            line 1, column 43: expected '>', found ')'
+            DEFINE SCHEMA RECORD TYPE T (a LIST<LIST<STRING>>);
+            line 1, column 37: expected the type of the list's elements, found 'LIST'; there are no lists of lists
+            DEFINE SCHEMA RECORD TYPE T (a ENCRYPTED ASSET);
+            line 1, column 32: ASSET can't be ENCRYPTED; BYTES, STRING, DOUBLE, INT64, LOCATION and TIMESTAMP can
+            DEFINE SCHEMA RECORD TYPE T (a NUMBER PREFERRED INT64);
+            line 1, column 49: expected AS, found 'INT64'
+            DEFINE SCHEMA RECORD TYPE T (a NUMBER PREFERRED AS STRING);
+            line 1, column 52: expected INT64 or DOUBLE, found 'STRING'
+            DEFINE SCHEMA RECORD TYPE T (a STRING QUERIABLE);
+            line 1, column 39: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'QUERIABLE'; did you mean QUERYABLE?
+            DEFINE SCHEMA RECORD TYPE T (\n  a STRING\n  b STRING\n);
+            line 3, column 3: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'b'; a comma may be missing at the end of the field before
+            DEFINE SCHEMA RECORD TYPE T (a ASSET QUERYABLE);
+            line 1, column 38: the field 'a' of type ASSET can't be QUERYABLE: it can't have an index
+            DEFINE SCHEMA RECORD TYPE T (a ENCRYPTED STRING SORTABLE);
+            line 1, column 49: the field 'a' of type ENCRYPTED STRING can't be SORTABLE: it can't have an index
+            DEFINE SCHEMA RECORD TYPE T (a INT64 QUERYABLE SEARCHABLE);
+            line 1, column 48: the field 'a' of type INT64 can't be SEARCHABLE: it can be QUERYABLE, SORTABLE
+            DEFINE SCHEMA RECORD TYPE T (a STRING,\n "a" INT64);
+            line 2, column 2: the field 'a' is declared twice, first in line 1
+            DEFINE SCHEMA RECORD TYPE T (a STRING,, b STRING);
+            line 1, column 39: expected a field or GRANT, found ','; there is an extra comma
+            DEFINE SCHEMA RECORD TYPE T (grant STRING);
+            line 1, column 36: expected READ, CREATE or WRITE, found 'STRING'
+            DEFINE SCHEMA RECORD TYPE T (queryable STRING);
+            line 1, column 30: expected the name of a field, found 'queryable'; a name that is a keyword needs double quotes
+            DEFINE SCHEMA RECORD TYPE T ("___recordID" STRING);
+            line 1, column 44: the system field ___recordID is REFERENCE, not STRING
+            DEFINE SCHEMA RECORD TYPE T ("___recordId" REFERENCE);
+            line 1, column 30: '___recordId' can't be the name of a field: names that begin with ___ are reserved by CloudKit, did you mean ___recordID?
+            DEFINE SCHEMA RECORD TYPE T ("1a" STRING);
+            line 1, column 30: '1a' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots
+            DEFINE SCHEMA RECORD TYPE T ("" STRING);
+            line 1, column 30: '' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots
+            DEFINE SCHEMA RECORD TYPE T ("a STRING,\nb STRING);
+            line 1, column 30: expected a quote at the end of the name, found the end of the line
+            DEFINE SCHEMA /* RECORD TYPE T (a STRING);
+            line 1, column 15: expected */ at the end of the comment, found the end of the text
+            DEFINE SCHEMA RECORD TYPE T (a STRING
+            line 1, column 38: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found the end of the text
+            DEFINE SCHEMA RECORD TYPE T (
+            line 1, column 30: expected the name of a field, found the end of the text
+            DEFINE SCHEMA RECORD TYPE T (a\#u{A0}STRING);
+            line 1, column 31: expected a field type such as STRING, INT64 or LIST<STRING>, found (U+00A0); only comments may contain non-ASCII characters
+            DEFINE SCHEMA RECORD TYPE T (“a” STRING);
+            line 1, column 30: expected the name of a field, found '“' (U+201C); only comments may contain non-ASCII characters
+            DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT ALL TO r);
+            line 1, column 46: expected READ, CREATE or WRITE, found 'ALL'
+            DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT REED TO r);
+            line 1, column 46: expected READ, CREATE or WRITE, found 'REED'; did you mean READ?
+            DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ r);
+            line 1, column 51: expected ',' or TO, found 'r'
+            DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ TO moderator);
+            line 1, column 54: there is no role 'moderator'; add CREATE ROLE moderator; above
+            DEFINE SCHEMA CREATE ROLE moderator; RECORD TYPE T (a STRING, GRANT READ TO moderators);
+            line 1, column 77: there is no role 'moderators'; did you mean "moderator"?
+            DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ TO "_wrld");
+            line 1, column 54: '_wrld' can't be the name of a role: the roles that begin with _ are _creator, _icloud, _world
+            DEFINE SCHEMA RECORD TYPE Users (roles STRING);
+            line 1, column 40: the system field roles is LIST<INT64>, not STRING
+            """#.split(separator: "\n", omittingEmptySubsequences: false)
+        return stride(from: 0, to: lines.count, by: 2).map {
+            (String(lines[$0]).replacing(#"\n"#, with: "\n"), String(lines[$0 + 1]))
+        }
+    }()
+
+    @Test(arguments: errors)
     func errorsAreExplained(text: String, message: String) {
         #expect(SchemaText(text).errors.map(\.message) == [message])
         #expect(throws: SchemaTextError.self) { try Schema(text: text) }

@@ -25,26 +25,18 @@ import Testing
         }
     }
 
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.modifying)
-    func modifying(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
-
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.following)
-    func following(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
-
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.querying)
-    func querying(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
-
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.zones)
-    func zones(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
-
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.subscribing)
-    func subscribing(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
-
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.keyValues)
-    func keyValues(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
-
-    @Test(arguments: LiveServer.Kind.allCases, Scenario.sharing)
-    func sharing(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
+    @Test(
+        arguments: LiveServer.Kind.allCases,
+        Scenario.modifying + Scenario.following + Scenario.querying + Scenario.zones + Scenario.subscribing
+            + Scenario.keyValues + Scenario.sharing)
+    func scenarios(kind: LiveServer.Kind, scenario: Scenario) async throws {
+        let clock = TestClock()
+        try await LiveServer.run(kind, clock: clock) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            try await scenario.play(engine, clock)
+            await engine.close()
+        }
+    }
 
     @Test(arguments: LiveServer.Kind.allCases, AssetScenarios.all)
     func assets(kind: LiveServer.Kind, story: AssetScenarios.Story) async throws {
@@ -53,15 +45,6 @@ import Testing
             let remote = try RemoteRecordEngine(url: url)
             try await story.play(FarEngine(base: remote, files: engine), clock)
             await remote.close()
-        }
-    }
-
-    private func play(_ scenario: Scenario, on kind: LiveServer.Kind) async throws {
-        let clock = TestClock()
-        try await LiveServer.run(kind, clock: clock) { url in
-            let engine = try RemoteRecordEngine(url: url)
-            try await scenario.play(engine, clock)
-            await engine.close()
         }
     }
 }

@@ -45,21 +45,12 @@
 
         private static let ids = "SELECT id FROM items ORDER BY id"
 
-        private func cause(_ body: () throws -> Void) -> SQLError.Cause? {
+        private func failure(_ body: () throws -> Void) -> SQLError? {
             do {
                 try body()
                 return nil
             } catch {
-                return (error as? SQLError)?.cause
-            }
-        }
-
-        private func code(_ body: () throws -> Void) -> String? {
-            do {
-                try body()
-                return nil
-            } catch {
-                return (error as? SQLError)?.code
+                return error as? SQLError
             }
         }
 
@@ -77,7 +68,7 @@
             try connection.execute(
                 "SELECT pg_advisory_lock(\(PostgreSQLLocks.writing), \(number)); SELECT pg_advisory_unlock(\(PostgreSQLLocks.writing), \(number))"
             )
-            #expect(cause { try holder.execute("SELECT 1") } == .connectionLost)
+            #expect(failure { try holder.execute("SELECT 1") }?.cause == .connectionLost)
         }
 
         // MARK: Values
@@ -114,34 +105,28 @@
         }
 
         @Test(
+            "Whole numbers are integers, and others are real",
             arguments: [
-                ("CAST(-1 AS SMALLINT)", -1), ("CAST(-2 AS INTEGER)", -2), ("CAST(3 AS OID)", 3), ("true", 1),
-                ("false", 0), ("CAST(0 AS NUMERIC)", 0),
-                ("CAST('9223372036854775807' AS NUMERIC)", .max), ("CAST('-9223372036854775808' AS NUMERIC)", .min),
-                ("CAST(120000 AS NUMERIC)", 120_000),
-                ("CAST('70000000.00' AS NUMERIC)", 70_000_000), ("CAST(-99999 AS NUMERIC)", -99_999),
-            ] as [(String, Int64)])
-        func wholeNumbersAreIntegers(_ expression: String, _ number: Int64) throws {
+                ("CAST(-1 AS SMALLINT)", .integer(-1)), ("CAST(-2 AS INTEGER)", .integer(-2)),
+                ("CAST(3 AS OID)", .integer(3)), ("true", .integer(1)), ("false", .integer(0)),
+                ("CAST(0 AS NUMERIC)", .integer(0)), ("CAST('9223372036854775807' AS NUMERIC)", .integer(.max)),
+                ("CAST('-9223372036854775808' AS NUMERIC)", .integer(.min)),
+                ("CAST(120000 AS NUMERIC)", .integer(120_000)),
+                ("CAST('70000000.00' AS NUMERIC)", .integer(70_000_000)),
+                ("CAST(-99999 AS NUMERIC)", .integer(-99_999)), ("CAST(1.5 AS NUMERIC)", .real(1.5)),
+                ("CAST('-0.00015' AS NUMERIC)", .real(-0.00015)),
+                ("CAST('9223372036854775808' AS NUMERIC)", .real(0x1p63)), ("CAST('1e30' AS NUMERIC)", .real(1e30)),
+                ("CAST('-123456.789' AS NUMERIC)", .real(-123_456.789)), ("CAST(1.25 AS REAL)", .real(1.25)),
+                ("CAST('-Infinity' AS FLOAT8)", .real(-.infinity)),
+            ] as [(String, SQLValue)])
+        func numbers(_ expression: String, _ number: SQLValue) throws {
             try db.rows("SELECT \(expression)") { rows in
                 try #require(try rows.next())
-                #expect(rows.cells[0].kind == .integer)
-                #expect(rows.cells[0].number == number)
-            }
-        }
-
-        @Test(
-            arguments: [
-                ("CAST(1.5 AS NUMERIC)", 1.5), ("CAST('-0.00015' AS NUMERIC)", -0.00015),
-                ("CAST('9223372036854775808' AS NUMERIC)", 0x1p63),
-                ("CAST('1e30' AS NUMERIC)", 1e30), ("CAST('-123456.789' AS NUMERIC)", -123_456.789),
-                ("CAST(1.25 AS REAL)", 1.25),
-                ("CAST('-Infinity' AS FLOAT8)", -.infinity),
-            ] as [(String, Double)])
-        func otherNumbersAreReal(_ expression: String, _ number: Double) throws {
-            try db.rows("SELECT \(expression)") { rows in
-                try #require(try rows.next())
-                #expect(rows.cells[0].kind == .real)
-                #expect(rows.cells[0].real == number)
+                switch number {
+                case .integer(let integer): #expect(rows.cells[0].kind == .integer && rows.cells[0].number == integer)
+                case .real(let real): #expect(rows.cells[0].kind == .real && rows.cells[0].real == real)
+                default: Issue.record("no number")
+                }
             }
         }
 
@@ -289,10 +274,10 @@
             let sql = "SELECT * FROM items"
             try db.run(sql)
             try connection.execute("ALTER TABLE items ADD COLUMN more BIGINT")
-            #expect(code { try self.db.run(sql) } == "0A000")
+            #expect(failure { try self.db.run(sql) }?.code == "0A000")
             for _ in 0..<2 { try db.rows(sql) { rows in #expect(rows.columns == ["id", "name", "fields", "more"]) } }
             try connection.execute("DEALLOCATE ALL")
-            #expect(code { try self.db.run(sql) } == "26000")
+            #expect(failure { try self.db.run(sql) }?.code == "26000")
             try db.run(sql)
         }
 
@@ -307,7 +292,7 @@
                 try connection.use(other)
                 #expect(try Int64.fetchAll(db, sql: Self.ids) == [])
                 try connection.use("missing")
-                #expect(cause { try self.db.run(Self.ids) } == .noTable)
+                #expect(failure { try self.db.run(Self.ids) }?.cause == .noTable)
                 // A cancellation that comes late changes nothing.
                 connection.cancel()
                 try connection.use(schema)
@@ -410,7 +395,7 @@
                 try db.run("INSERT INTO items (id) VALUES (1000)")
                 try db.rows(Self.ids) { rows in
                     for _ in 0..<300 { _ = try rows.next() }
-                    let error = code {
+                    let error = failure {
                         try self.db.attempt {
                             try self.db.run("INSERT INTO items (id) VALUES (1001)")
                             try self.db.rows(Self.ids) { inner in
@@ -418,7 +403,7 @@
                                 try self.db.run("INSERT INTO items (id) VALUES (1)")
                             }
                         }
-                    }
+                    }?.code
                     #expect(error == "23505")
                     #expect(db.isInsideTransaction)
                     #expect(try rows.next())
@@ -431,24 +416,24 @@
 
         @Test func aTransactionThatFailedIsNotCommitted() throws {
             try makeTable(rows: 1)
-            let error = code {
+            let error = failure {
                 try self.db.writing {
-                    #expect(self.code { try self.db.run("INSERT INTO items (id) VALUES (1)") } == "23505")
+                    #expect(self.failure { try self.db.run("INSERT INTO items (id) VALUES (1)") }?.code == "23505")
                     return true
                 }
-            }
+            }?.code
             #expect(error == "25P02")
             #expect(connection.isReady)
         }
 
         @Test func causesAreReported() throws {
             try makeTable(rows: 1)
-            #expect(cause { try self.db.snapshot { try self.db.run("DELETE FROM items") } } == .readOnly)
-            #expect(cause { try self.db.run("SELECT * FROM missing WHERE a = ?", [1]) } == .noTable)
-            #expect(cause { try self.db.run("SELECT missing FROM items") } == .noTable)
-            #expect(cause { try self.db.run("SELECT now()") } == .misuse)
-            #expect(cause { try self.db.run("SELECT id FROM items WHERE id = ?") } == .misuse)
-            #expect(cause { try self.db.run("SET statement_timeout = 1; SELECT pg_sleep(5)") } == .busy)
+            #expect(failure { try self.db.snapshot { try self.db.run("DELETE FROM items") } }?.cause == .readOnly)
+            #expect(failure { try self.db.run("SELECT * FROM missing WHERE a = ?", [1]) }?.cause == .noTable)
+            #expect(failure { try self.db.run("SELECT missing FROM items") }?.cause == .noTable)
+            #expect(failure { try self.db.run("SELECT now()") }?.cause == .misuse)
+            #expect(failure { try self.db.run("SELECT id FROM items WHERE id = ?") }?.cause == .misuse)
+            #expect(failure { try self.db.run("SET statement_timeout = 1; SELECT pg_sleep(5)") }?.cause == .busy)
             try connection.execute("RESET statement_timeout")
             #expect(try db.driver.hasTable("items"))
             #expect(try !db.driver.hasTable("missing"))
@@ -460,7 +445,9 @@
             let process = try #require(try other.row("SELECT pg_backend_pid()").first)
             @Sendable func update(_ id: Int) -> String { "UPDATE items SET name = '' WHERE id = \(id)" }
             try other.execute("BEGIN; SET LOCAL deadlock_timeout = '600s'; \(update(1))")
-            #expect(cause { try self.connection.execute("BEGIN; SET LOCAL lock_timeout = 10; \(update(1))") } == .busy)
+            #expect(
+                failure { try self.connection.execute("BEGIN; SET LOCAL lock_timeout = 10; \(update(1))") }?.cause
+                    == .busy)
             try connection.execute("ROLLBACK")
             try connection.execute("BEGIN; SET LOCAL deadlock_timeout = 10; \(update(2))")
             let waiter = Thread { try? other.execute("\(update(2)); COMMIT") }
@@ -468,7 +455,7 @@
             try eventuallyBlocking {
                 try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = \(process)") != 0
             }
-            #expect(cause { try self.connection.execute(update(1)) } == .conflict)
+            #expect(failure { try self.connection.execute(update(1)) }?.cause == .conflict)
             try connection.execute("ROLLBACK")
             try eventuallyBlocking { waiter.isFinished }
         }
@@ -480,18 +467,18 @@
                 let process = try #require(try Int64.fetchOne(db, sql: "SELECT CAST(pg_backend_pid() AS BIGINT)"))
                 try other.run("SELECT pg_terminate_backend(CAST(? AS INTEGER), 60000)", [process])
             }
-            let error = cause {
+            let error = failure {
                 try self.db.writing {
                     try self.db.run("DELETE FROM items")
                     try end()
                     try self.db.run(Self.ids)
                     return true
                 }
-            }
+            }?.cause
             #expect(error == .connectionLost)
             #expect(connection.isLost)
             #expect(!connection.isReady)
-            #expect(cause { try self.db.run("SELECT 1") } == .connectionLost)
+            #expect(failure { try self.db.run("SELECT 1") }?.cause == .connectionLost)
             try connection.reconnect()
             #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3])
             #expect(!connection.isLost)
@@ -623,12 +610,12 @@
                 try insert(4, 5)
                 // A failure that shows within its savepoint undoes that alone.
                 #expect(
-                    code {
+                    failure {
                         try db.attempt {
                             try db.run("INSERT INTO items (id) VALUES (?)", [3]);
                             _ = try Int64.fetchAll(db, sql: Self.ids)
                         }
-                    } == "23505")
+                    }?.code == "23505")
                 #expect(throws: Fall.self) {
                     try db.attempt {
                         try db.run("INSERT INTO items (id) VALUES (?)", [3]); throw Fall()
@@ -640,7 +627,7 @@
             #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
             // One that shows later ends the transaction, whatever the savepoint that it shows in does.
             for other in [{ throw Fall() }, { _ = try Int64.fetchAll(db, sql: Self.ids) }, {}] as [() throws -> Void] {
-                let code = code {
+                let code = failure {
                     try db.writing {
                         try insert(10)
                         try insert(6, 3, 7)
@@ -648,18 +635,18 @@
                         try insert(11)
                         return true
                     }
-                }
+                }?.code
                 #expect(code == "23505")
                 #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
             }
             // Nothing is committed after a failure outside of savepoints.
             #expect(
-                code {
+                failure {
                     try db.writing {
                         try db.run("INSERT INTO items (id) VALUES (?)", [9]);
                         try db.run("INSERT INTO items (id) VALUES (?)", [3]); return true
                     }
-                } == "23505")
+                }?.code == "23505")
             #expect(connection.isReady)
             #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
         }
@@ -671,12 +658,12 @@
             let driver = PostgreSQLDriver(
                 connection, commit: { try connection.commit(["UPDATE items SET name = NULL"]) })
             let db = SQLConnection(driver)
-            let code = code {
+            let code = failure {
                 try db.writing {
                     _ = try? Int64.fetchOne(db, sql: "SELECT 1 / 0 FROM items")
                     return true
                 }
-            }
+            }?.code
             #expect(code == "25P02")
             #expect(connection.isReady)
         }
@@ -685,7 +672,7 @@
             try makeTable(rows: 1)
             connection.pipelines = true
             let db = db
-            let lost = cause {
+            let lost = failure {
                 try db.writing {
                     try db.run("INSERT INTO items (id) VALUES (?)", [2])
                     try another().execute(
@@ -694,7 +681,7 @@
                     for id in 3...2000 { try db.run("INSERT INTO items (id) VALUES (?)", [Int64(id)]) }
                     return true
                 }
-            }
+            }?.cause
             #expect(lost == .connectionLost)
             #expect(!connection.isReady)
             try connection.reconnect()

@@ -22,43 +22,11 @@ import Testing
         }
     }
 
-    @Test(arguments: Scenario.modifying)
-    func modifying(scenario: Scenario) async throws { try await play(scenario) }
+    @Test(arguments: Scenario.all + Scenario.sharing + Scenario.sharingHere + Scenario.mirroring)
+    func scenarios(scenario: Scenario) async throws { try await onBothEngines(scenario.play) }
 
-    @Test(arguments: Scenario.following)
-    func following(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.querying)
-    func querying(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.zones)
-    func zones(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.subscribing)
-    func subscribing(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.firing)
-    func firing(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.keyValues)
-    func keyValues(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.sharing + Scenario.sharingHere)
-    func sharing(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: Scenario.mirroring)
-    func mirroring(scenario: Scenario) async throws { try await play(scenario) }
-
-    @Test(arguments: StorageScenarios.all)
-    func storage(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
-
-    @Test(arguments: AssetScenarios.all)
-    func assets(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
-
-    @Test(arguments: RoleScenarios.all)
-    func roles(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
-
-    private func play(_ scenario: Scenario) async throws { try await onBothEngines(scenario.play) }
+    @Test(arguments: StorageScenarios.all + AssetScenarios.all + RoleScenarios.all)
+    func stories(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
 
     private func onBothEngines(_ play: (any RecordEngine, TestClock) async throws -> Void) async throws {
         let clock = TestClock()

@@ -124,32 +124,25 @@ struct AssetServiceTests {
         }
     }
 
-    @Test(
-        "A failure of the store ends the lines with its words",
-        arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
-    func failing(method: String, action: String, subject: String) async throws {
-        try await TestServer.run(keeping: KeepingEngine(failure: RecordError(.internalError, "The disk failed"))) {
-            server in
-            let response = try await AssetClient(server: server).send(
-                method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
-            #expect(response.status == 200)
-            let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": "The disk failed"]
-            #expect(Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [])
-        }
-    }
+    private struct Unforeseen: Error {}
 
     @Test(
-        "An unexpected error also ends the lines",
-        arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
-    func failingOddly(method: String, action: String, subject: String) async throws {
-        struct Unforeseen: Error {}
-        try await TestServer.run(keeping: KeepingEngine(failure: Unforeseen())) { server in
+        "A failure of the store ends the lines with its words, and an unexpected one with the way to the log",
+        arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")],
+        [
+            (RecordError(.internalError, "The disk failed"), "The disk failed"),
+            (Unforeseen(), "<has the server's log>"),
+        ] as [(any Error, String)])
+    func failing(_ call: (method: String, action: String, subject: Name), _ failure: (error: any Error, reason: String))
+        async throws
+    {
+        try await TestServer.run(keeping: KeepingEngine(failure: failure.error)) { server in
             let response = try await AssetClient(server: server).send(
-                method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
+                call.method, "\(Self.root)/\(call.action)", body: call.method == "POST" ? [] : nil)
             #expect(response.status == 200)
-            let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": "<has the server's log>"]
+            let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": .string(failure.reason)]
             #expect(
-                Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [],
+                Subset.differences(failed.setting(call.subject, to: "failed"), try lines(response).last) == [],
                 "\(response.text)")
         }
     }

@@ -8,125 +8,103 @@ import Testing
 struct GuardTests {
     private static let path = "/database/1/iCloud.com.example.Test/development/public/users/caller"
 
+    /// A request to this machine.
+    private static func request(_ line: String, _ headers: String..., body: String = "") -> String {
+        "\(line) HTTP/1.1\r\nHost: localhost\r\n" + headers.map { $0 + "\r\n" }.joined() + "\r\n" + body
+    }
+
     @Test(
         "Requests that leave a doubt are refused and the connection ends",
         arguments: [
             ("no host", "GET \(path) HTTP/1.1\r\n\r\n", 400),
-            ("two hosts", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
-            ("two hosts, one foreign", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n\r\n", 400),
+            ("two hosts", request("GET \(path)", "Host: localhost"), 400),
+            ("two hosts, one foreign", request("GET \(path)", "host: evil.example"), 400),
             ("a foreign host", "GET \(path) HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403),
             ("a host that only starts well", "GET \(path) HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 403),
             ("an address of the network", "GET \(path) HTTP/1.1\r\nHost: 192.168.0.1:8080\r\n\r\n", 403),
             ("a host with a user", "GET \(path) HTTP/1.1\r\nHost: evil@localhost\r\n\r\n", 403),
             ("an empty host", "GET \(path) HTTP/1.1\r\nHost:\r\n\r\n", 403),
-            ("an absolute target", "GET http://localhost\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("an absolute target elsewhere", "GET http://evil.example\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("an asterisk", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("a tunnel", "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("half an escape", "GET \(path)?a=%4 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("no escape", "GET \(path)?a=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            (
-                "a long target",
-                "GET \(path)?a=\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", 414
-            ),
-            (
-                "a large header",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nX-Large: \(String(repeating: "a", count: 100_000))\r\n\r\n",
-                400
-            ),
+            ("an absolute target", request("GET http://localhost\(path)"), 400),
+            ("an absolute target elsewhere", request("GET http://evil.example\(path)"), 400),
+            ("an asterisk", request("OPTIONS *"), 400),
+            ("a tunnel", request("CONNECT localhost:80"), 400),
+            ("half an escape", request("GET \(path)?a=%4"), 400),
+            ("no escape", request("GET \(path)?a=%zz"), 400),
+            ("a long target", request("GET \(path)?a=\(String(repeating: "a", count: 20_000))"), 414),
+            ("a large header", request("GET \(path)", "X-Large: \(String(repeating: "a", count: 100_000))"), 400),
             (
                 "many headers",
                 "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(String(repeating: "X-A: b\r\n", count: 300))\r\n", 400
             ),
-            ("an empty part at the start of the path", "GET /\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("an empty part within the path", "GET /skylight//1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("an empty part at the end of the path", "GET \(path)//?a=b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("an empty part at the start of the path", request("GET /\(path)"), 400),
+            ("an empty part within the path", request("GET /skylight//1/health"), 400),
+            ("an empty part at the end of the path", request("GET \(path)//?a=b"), 400),
             (
                 "an empty part that hides a link on a foreign page",
-                "GET /\(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n",
-                400
+                request(
+                    "GET /\(path)", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"
+                ), 400
             ),
             ("no HTTP", "hello\r\n\r\n", 400),
-            ("a space in the target", "GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            (
-                "two lengths",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400
-            ),
+            ("a space in the target", request("GET /a b"), 400),
+            ("two lengths", request("POST \(path)", "Content-Length: 2", "Content-Length: 3", body: "{}"), 400),
             (
                 "a length and chunks",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                400
+                request("POST \(path)", "Content-Length: 2", "Transfer-Encoding: chunked", body: "0\r\n\r\n"), 400
             ),
             (
                 "a foreign origin",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 2\r\n\r\n{}",
-                403
+                request("POST \(path)", "Origin: https://evil.example", "Content-Length: 2", body: "{}"), 403
             ),
-            (
-                "a foreign origin that reads",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", 403
-            ),
-            (
-                "an origin that only starts well",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost.evil.example\r\n\r\n", 403
-            ),
-            (
-                "no origin's change",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nContent-Length: 2\r\n\r\n{}", 403
-            ),
-            (
-                "two origins",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\n\r\n",
-                403
-            ),
+            ("a foreign origin that reads", request("GET \(path)", "Origin: https://evil.example"), 403),
+            ("an origin that only starts well", request("GET \(path)", "Origin: http://localhost.evil.example"), 403),
+            ("no origin's change", request("POST \(path)", "Origin: null", "Content-Length: 2", body: "{}"), 403),
+            ("two origins", request("GET \(path)", "Origin: http://localhost", "Origin: http://localhost"), 403),
             (
                 "an image on a foreign page",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n",
-                403
+                request("GET \(path)", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"), 403
             ),
             (
                 "a link on a foreign page",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n",
+                request(
+                    "GET \(path)", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"),
                 403
             ),
             (
                 "a link on a foreign page with an encoded letter in its path",
-                "GET /%64atabase\(path.dropFirst("/database".count)) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Site: cross-site\r\n"
-                    + "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 404
+                request(
+                    "GET /%64atabase\(path.dropFirst("/database".count))", "Connection: close",
+                    "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 404
             ),
             (
                 "a change from elsewhere that hides its origin",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nContent-Length: 2\r\n\r\n{}",
-                403
+                request("POST \(path)", "Sec-Fetch-Site: cross-site", "Content-Length: 2", body: "{}"), 403
             ),
             (
                 "a change from another port that hides its origin",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-site\r\nContent-Length: 2\r\n\r\n{}",
-                403
+                request("POST \(path)", "Sec-Fetch-Site: same-site", "Content-Length: 2", body: "{}"), 403
             ),
             (
                 "a form of a foreign page that hides its origin",
-                "POST /containers HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n",
-                403
+                request(
+                    "POST /containers", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate",
+                    "Sec-Fetch-Dest: document"), 403
             ),
-            (
-                "a deletion from somewhere",
-                "DELETE /containers HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: somewhere\r\n\r\n", 403
-            ),
+            ("a deletion from somewhere", request("DELETE /containers", "Sec-Fetch-Site: somewhere"), 403),
             (
                 "a change from a sandbox",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 2\r\n\r\n{}",
+                request("POST \(path)", "Origin: null", "Sec-Fetch-Site: same-origin", "Content-Length: 2", body: "{}"),
                 403
             ),
             (
                 "a sandboxed frame on a foreign page",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403
+                request("GET \(path)", "Origin: null", "Sec-Fetch-Site: cross-site"), 403
             ),
             (
-                "a body that says it is too large",
-                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{", 413
+                "a body that says it is too large", request("POST \(path)", "Content-Length: 99999999999", body: "{"),
+                413
             ),
-        ])
+        ] as [(String, String, Int)])
     func refused(what: String, request: String, status: Int) async throws {
         try await TestServer.run { server in
             // The server closes the connection without being asked to.

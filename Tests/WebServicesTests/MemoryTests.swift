@@ -105,18 +105,23 @@ struct MemoryTests {
         }
     }
 
+    /// Saves a record that fills much of the memory.
+    private static func saveLarge(_ client: NotedClient) async throws {
+        let text = String(repeating: "x", count: 100_000)
+        let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
+        let operations = #"[{"operationType":"create","record":\#(record)}]"#
+        let saved = try await client.post(
+            "records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
+        #expect(saved.status == 200 && saved.text.contains("recordChangeTag"), "\(saved.text.prefix(300))")
+    }
+
     @Test("A response that is retried for lack of memory is recorded once")
     func notedOnce() async throws {
         try await Self.run(.inMemory) { server, budget in
             let client = NotedClient(server: server)
             try await client.post(
                 "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
-            let text = String(repeating: "x", count: 100_000)
-            let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
-            let operations = #"[{"operationType":"create","record":\#(record)}]"#
-            let saved = try await client.post(
-                "records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
-            #expect(saved.status == 200 && saved.text.contains("recordChangeTag"), "\(saved.text.prefix(300))")
+            try await Self.saveLarge(client)
             try await Self.isGivenBack(budget)
             let zone = #"{"zoneID":{"zoneName":"Z"}}"#
             var noted: ServedRequest
@@ -149,12 +154,7 @@ struct MemoryTests {
             let follow = NotedClient.head("GET", "\(NotedClient.skylight)/changes/follow?zone=Z", [], length: 0)
             try await server.client.withBeginnings(of: follow, times: 40, until: "event: changes") {
                 try await Self.isGivenBack(budget)
-                let text = String(repeating: "x", count: 100_000)
-                let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
-                let operations = #"[{"operationType":"create","record":\#(record)}]"#
-                let saved = try await client.post(
-                    "records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
-                #expect(saved.status == 200 && saved.text.contains("recordChangeTag"), "\(saved.text.prefix(300))")
+                try await Self.saveLarge(client)
             }
             try await Self.isGivenBack(budget)
         }
