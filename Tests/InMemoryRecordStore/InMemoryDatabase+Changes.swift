@@ -1,5 +1,5 @@
-internal import RecordStore
 internal import Records
+internal import RecordStore
 
 extension InMemoryDatabase {
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
@@ -107,4 +107,62 @@ extension InMemoryDatabase {
     }
 
     func expireTokens() async throws { store.expireTokens() }
+}
+
+extension InMemoryDatabase {
+    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+        try store.read { state in
+            let rows = try view.zoneUnlessDefault(request.zoneID, in: state)?.rows.values.map { $0 } ?? []
+            let wanted = rows.filter { !$0.isDeleted }.map(\.record)
+                .filter { record in
+                    request.recordTypes?.contains(record.recordType) ?? true
+                        && request.after.map { $0 < record.recordID.recordName } ?? true
+                }
+                .sorted { $0.recordID.recordName < $1.recordID.recordName }
+            var fill = PageFill(request.limit)
+            let page = Array(wanted.prefix { fill.admits($0) })
+            return RecordListPage(records: page, last: page.count < wanted.count ? page.last?.recordID.recordName : nil)
+        }
+    }
+}
+
+extension InMemoryDatabase {
+    func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
+        try store.read { state in
+            try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)
+            let zone = try view.zone(request.zoneID, in: state)
+            let feed = view.feed(of: zone, in: state)
+            let rows = zone.rows.values.sorted { $0.position < $1.position }
+            var outline = FeedOutline(position: feed.position, floor: feed.floor, stretches: [])
+            guard let first = rows.first,
+                let ruler = FeedRuler(
+                    after: request.after ?? first.position - 1, through: request.through ?? feed.position,
+                    parts: request.stretches, latest: feed.position)
+            else { return outline }
+            let codec = store.codec
+            var rest = rows.drop { $0.position <= ruler.after }
+            outline.stretches = (0..<ruler.count).map { index in
+                let (after, through) = ruler.part(index)
+                let inside = rest.prefix { $0.position <= through }
+                let before = rest.startIndex > rows.startIndex ? rows[rest.startIndex - 1] : nil
+                rest = rest[inside.endIndex...]
+                return FeedOutline.Stretch(
+                    after: after, through: through, changes: inside.count,
+                    began: inside.first?.record.modified.timestamp,
+                    token: codec.token(after: before.map { ($0.position, $0.record.modified.timestamp) }, of: feed))
+            }
+            return outline
+        }
+    }
+}
+
+extension InMemoryDatabase {
+    func position(of recordID: RecordID) async throws -> RecordPosition? {
+        try store.read { state in
+            guard let zone = try zoneUnlessDefault(recordID.zoneID, in: state),
+                let row = zone.rows[recordID.recordName], !row.isDeleted
+            else { return nil }
+            return RecordPosition(latest: row.position, born: row.born)
+        }
+    }
 }

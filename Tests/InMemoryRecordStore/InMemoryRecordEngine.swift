@@ -1,5 +1,5 @@
-public import RecordStore
 public import Records
+public import RecordStore
 internal import Synchronization
 
 /// Keeps containers in memory until the process ends. Written for clarity, not speed: each read examines everything.
@@ -99,5 +99,15 @@ public final class InMemoryRecordEngine: RecordEngine, ContainerListing, Contain
             StoreHealth(container: $0.container, environment: $0.environment, readOnlyBecause: nil)
         }
         .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+    }
+}
+
+extension InMemoryRecordEngine {
+    public func deleteContainer(_ container: ContainerID) async throws {
+        try move(container, to: nil)
+    }
+
+    public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
+        try move(container, to: name)
     }
 }

@@ -1,4 +1,6 @@
+public import Records
 public import RecordStore
+internal import Synchronization
 public import Testing
 
 /// A scenario that checks a promise of the storage interface. It has the same result on every engine.
@@ -37,4 +39,43 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let sharingHere = SharingScenarios.here + ParticipantScenarios.here
     /// For engines with the capability `mirrorRecords`.
     public static let mirroring = MirrorScenarios.all
+}
+
+// The users and zones of the scenarios.
+
+/// User record names have the format that servers require: `_` and 32 hexadecimal digits.
+public let ada = Caller(userRecordName: "_ada00000000000000000000000000000", deviceID: "iPhone")
+public let grace = Caller(userRecordName: "_9ace0000000000000000000000000000", deviceID: "Mac")
+public let mary = Caller(userRecordName: "_3a470000000000000000000000000000")
+
+public let notes = ZoneID(zoneName: "Notes")
+
+public func address(_ scope: DatabaseScope, _ environment: Environment = .development) throws -> DatabaseAddress {
+    guard let container = ContainerID("iCloud.com.example.Test") else { throw RecordError(.badRequest, "container") }
+    return DatabaseAddress(container: container, environment: environment, scope: scope)
+}
+
+extension RecordEngine {
+    public func full(_ scope: DatabaseScope, as caller: Caller = ada, _ environment: Environment = .development)
+        async throws -> any RecordDatabase
+    {
+        try await database(address(scope, environment), as: caller)
+    }
+
+    /// Ada's private database with an empty zone.
+    public func withZone() async throws -> any RecordDatabase {
+        let database = try await full(.private)
+        for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
+        return database
+    }
+}
+
+/// A clock that only moves when told to, so that two engines see the same time.
+public final class TestClock: Sendable {
+    private let time = Mutex<Int64>(1_700_000_000_000)
+
+    public init() {}
+
+    public func now() -> Timestamp { Timestamp(milliseconds: time.withLock { $0 }) }
+    public func advance(_ milliseconds: Int64 = 1000) { time.withLock { $0 += milliseconds } }
 }

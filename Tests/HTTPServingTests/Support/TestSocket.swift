@@ -1,5 +1,8 @@
 import Foundation
+import NIOCore
 import NIOPosix
+import NIOSSL
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -173,5 +176,58 @@ final class TestSocket {
             throw Failed(what: "chunk", code: 0)
         }
         return Array(try read(exactly: size + 2).dropLast(2))
+    }
+}
+
+/// A parsed answer.
+struct Answer: Sendable {
+    struct Malformed: Error {
+        let text: String
+    }
+
+    let status: Int
+    /// By lower-case name; values of repeated headers are joined.
+    let fields: [String: String]
+    var body: [UInt8] = []
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    subscript(_ name: String) -> String? { fields[name] }
+
+    init(head: String) throws {
+        let lines = head.split(separator: "\r\n")
+        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw Malformed(text: head)
+        }
+        self.status = status
+        let fields = lines.dropFirst().map { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (parts[0].lowercased(), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : "")
+        }
+        self.fields = Dictionary(fields, uniquingKeysWith: { $0 + ", " + $1 })
+    }
+}
+
+/// A TLS client that only trusts ``TestCertificate``, and only reads on demand.
+enum TLSClient {
+    /// Sends a request on a new connection.
+    /// - Parameter read: receives each part, and returns true to continue.
+    static func send(_ request: [UInt8], port: Int, _ read: (ByteBuffer) async throws -> Bool) async throws {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.pem.utf8)))
+        let context = try NIOSSLContext(configuration: configuration)
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).connect(
+            host: "127.0.0.1", port: port
+        ) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(
+                    NIOSSLClientHandler(context: context, serverHostname: "localhost"))
+                return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+            }
+        }
+        try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(bytes: request))
+            for try await part in inbound where try await !read(part) { return }
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Records
 import Testing
 
@@ -102,5 +103,71 @@ struct AssetClient: Sendable {
         let origin = "http://localhost:\(server.port)"
         #expect(url.hasPrefix(origin + "/assets/"))
         return String(url.dropFirst(origin.count))
+    }
+}
+
+/// The files of an asset store on disk.
+enum AssetFiles {
+    /// The paths of the complete files of all stores in a data folder.
+    static func stored(in folder: URL) throws -> [String] {
+        try all(in: folder).filter { !$0.contains("/incoming/") }
+    }
+
+    /// The paths of uploads in progress.
+    static func incoming(in folder: URL) throws -> [String] {
+        try all(in: folder).filter { $0.contains("/incoming/") }
+    }
+
+    private static func all(in folder: URL) throws -> [String] {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))
+        return paths.filter { path in
+            var isFolder: ObjCBool = false
+            let file = folder.appending(path: path).path(percentEncoded: false)
+            return path.contains(".assets/") && FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
+                && !isFolder.boolValue
+        }.sorted()
+    }
+
+    /// A body in HTTP chunks of odd sizes.
+    static func chunked(_ bytes: [UInt8]) -> [UInt8] {
+        var body: [UInt8] = []
+        var rest = bytes[...]
+        var size = 1
+        while !rest.isEmpty {
+            let chunk = rest.prefix(size)
+            body += Array("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + [13, 10]
+            rest = rest.dropFirst(size)
+            size = size * 3 % 9973 + 1
+        }
+        return body + Array("0\r\n\r\n".utf8)
+    }
+}
+
+/// Independent tools for compression and checksums, so that the code under test does not check itself.
+enum Tool {
+    static func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try run(["gzip", "-6", "-c"], bytes) }
+
+    static func gunzip(_ bytes: [UInt8]) throws -> [UInt8] { try run(["gzip", "-dc"], bytes) }
+
+    /// 64 hexadecimal digits.
+    static func sha256(_ bytes: [UInt8]) throws -> String {
+        String(decoding: try run(["sha256sum"], bytes).prefix(64), as: UTF8.self)
+    }
+
+    private static func run(_ arguments: [String], _ bytes: [UInt8]) throws -> [UInt8] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "skylight-tool-\(UUID().uuidString)")
+        try Data(bytes).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardInput = try FileHandle(forReadingFrom: file)
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let result = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Array(result)
     }
 }

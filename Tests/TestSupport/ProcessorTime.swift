@@ -1,8 +1,0 @@
-import Foundation
-
-/// The processor time that the calling thread has used. The work of other tests does not count.
-public func processorTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-}
