@@ -6,19 +6,15 @@ import Testing
 @testable import skylight
 
 /// Servers that require credentials, and the commands that work through them.
-@Suite(.serialized) struct AccessCommandTests {
+@Suite(.serialized) struct AccessCommandTests: CommandTests {
     private static let container = ["--container", "iCloud.com.example.X"]
     private static let password = ["SKYLIGHT_ADMIN_PASSWORD": "correct horse battery"]
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func path(_ name: String, _ text: String) throws -> String {
-        try folder.write(text, to: name).path(percentEncoded: false)
+        try write(text, to: name)
     }
 
     /// Normalizes white space, because the terminal wraps lines.

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 /// The commands about tokens, keys and the administrator, on a folder and through the server that has it open.
-@Suite(.serialized) struct AccountCommandTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct AccountCommandTests: CommandTests {
+    let folder: TemporaryFolder
     private static let container = ["--container", "iCloud.com.example.X"]
     private static let publicKey = """
         -----BEGIN PUBLIC KEY-----
@@ -14,15 +14,7 @@ import Testing
         -----END PUBLIC KEY-----
         """
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
-
-    private func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", data], environment: environment)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Makes, lists and revokes one of each.
     private func everything() async throws {
@@ -59,16 +51,16 @@ import Testing
         let gone = try await run(["token", "revoke", "00000000", "--json"])
         #expect(gone.status == 1)
         #expect(try gone.errorJSON["code"] == "NOT_FOUND")
-        let file = try folder.write(Self.publicKey, to: "key.pub.pem").path(percentEncoded: false)
+        let file = try write(Self.publicKey, to: "key.pub.pem")
         let registered = try await run(["key", "register", "--file", file, "--name", "Nightly"] + Self.container)
         #expect(registered.status == 0 && registered.output.contains(/^[0-9a-f]{64}\n$/), "\(registered.errors)")
         let keyID = registered.output.trimmingCharacters(in: .newlines)
         #expect(try await run(["key", "list"]).output.contains(try Regex("\(keyID) +Nightly +iCloud")))
         #expect(try await run(["key", "revoke", keyID]).output.contains("'Nightly'"))
         #expect(try await run(["key", "list"]).output == "No server-to-server key is registered.\n")
-        let secret = try folder.write(
+        let secret = try write(
             "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", to: "key.pem"
-        ).path(percentEncoded: false)
+        )
         let refused = try await run(["key", "register", "--file", secret, "--json"] + Self.container)
         #expect(refused.status == 65)
         #expect(try refused.json(refused.errors)["error"] != nil && refused.errors.contains("private key"))

@@ -4,21 +4,13 @@ import TestSupport
 import Testing
 
 /// Asset files: their size limit, verification, sweeping, and their part in exports.
-@Suite(.serialized) struct AssetsTests {
+@Suite(.serialized) struct AssetsTests: CommandTests {
     private static let name = "iCloud.com.example.Files"
     private static let container = ["--container", name]
 
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
-
-    private func run(_ arguments: [String], data: String = "data") async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", path(data)])
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func server(_ arguments: [String] = [], data: String = "data") async throws -> Server {
         try await Server(["--data", path(data)] + arguments)
@@ -295,7 +287,7 @@ import Testing
         #expect(large.status == 1)
         #expect(large.errors.contains("a.ndjson:2: ") && large.errors.contains("--asset-size-limit"), "\(large.errors)")
         #expect(await small.end() == 0)
-        let rows = try folder.write("k\na\n", to: "rows.csv").path(percentEncoded: false)
+        let rows = try write("k\na\n", to: "rows.csv")
         let csv = try await run(["import", rows, "--type", "T", "--assets", path("files")] + Self.container)
         #expect(csv.status == 64)
         #expect(csv.errors.contains("only an export has assets"))

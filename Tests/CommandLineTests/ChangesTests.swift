@@ -3,24 +3,16 @@ import Records
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct ChangesTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct ChangesTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
     private static let container = ["--container", "iCloud.com.example.X"]
     private static let zone = ["--zone", "Z", "--container", "iCloud.com.example.X"]
 
-    private func run(_ arguments: [String]) async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", data])
-    }
-
     private func save(_ names: [String]) async throws {
-        let file = try folder.write("k\n" + names.map { $0 + "\n" }.joined(), to: "rows.csv").path(
-            percentEncoded: false)
+        let file = try write("k\n" + names.map { $0 + "\n" }.joined(), to: "rows.csv")
         let result = try await run(["import", file, "--type", "T", "--name-field", "k"] + Self.zone)
         #expect(result.status == 0, "\(result.errors)")
     }

@@ -4,18 +4,14 @@ import TestSupport
 import Testing
 
 /// The command check, on a folder and through a server, and for how long a server keeps earlier versions.
-@Suite(.serialized) struct CheckTests {
+@Suite(.serialized) struct CheckTests: CommandTests {
     private static let name = "iCloud.com.example.Check"
     private static let root = "/database/1/\(name)/development/private"
     private static let services = "/skylight/1/\(name)/development/private"
 
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func check(_ arguments: String...) async throws -> Command.Result {
         try await Command.run(["check", "--container", Self.name, "--data", data] + arguments)

@@ -1,5 +1,6 @@
 import Foundation
 import Records
+import TestSupport
 import Testing
 
 /// Runs the binary that was built with the tests.
@@ -73,5 +74,28 @@ struct Command {
                 continuation.resume(returning: String(decoding: handle.readDataToEndOfFile(), as: UTF8.self))
             }
         }
+    }
+}
+
+/// Tests of commands, with files in a folder that is removed after each.
+protocol CommandTests {
+    var folder: TemporaryFolder { get }
+}
+
+extension CommandTests {
+    /// The data folder.
+    var data: String { path("data") }
+
+    func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
+
+    func write(_ text: String, to name: String) throws -> String {
+        try folder.write(text, to: name).path(percentEncoded: false)
+    }
+
+    /// Runs a command on a data folder.
+    func run(_ arguments: [String], data: String = "data", environment: [String: String] = [:]) async throws
+        -> Command.Result
+    {
+        try await Command.run(arguments + ["--data", path(data)], environment: environment)
     }
 }

@@ -14,19 +14,11 @@ import Testing
 
 /// Connecting to a stand-in for iCloud: a server process that requires credentials and has nothing but CloudKit's
 /// protocol.
-@Suite(.serialized) struct ConnectTests {
+@Suite(.serialized) struct ConnectTests: CommandTests {
     private static let container = StandIn.container
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private var data: String { StandIn.path("data", in: folder) }
-
-    private func run(_ arguments: [String]) async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", data])
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Runs with a stand-in that knows a server-to-server key.
     private func withStandIn(_ body: (_ server: Server, _ keyID: String, _ keyFile: String) async throws -> Void)
@@ -114,13 +106,12 @@ import Testing
 
     @Test func badCredentialsAreNotKept() async throws {
         try await withStandIn { server, keyID, keyFile in
-            let other = try folder.write(P256.Signing.PrivateKey().pemRepresentation, to: "other.pem").path(
-                percentEncoded: false)
+            let other = try write(P256.Signing.PrivateKey().pemRepresentation, to: "other.pem")
             let wrong = try await run([
                 "connect", Self.container, "--key-id", keyID, "--key", other, "--server", server.address,
             ])
             #expect(wrong.status == 77 && wrong.errors.contains("Signed: "), "\(wrong.errors)")
-            let text = try folder.write("no key", to: "none.pem").path(percentEncoded: false)
+            let text = try write("no key", to: "none.pem")
             #expect(
                 try await run(["connect", Self.container, "--key-id", keyID, "--key", text, "--server", server.address])
                     .status == 65)
@@ -162,8 +153,8 @@ import Testing
     }
 
     @Test func anUnknownCertificateIsRefused() async throws {
-        let certificate = try folder.write(TestCertificate.pem, to: "cert.pem").path(percentEncoded: false)
-        let key = try folder.write(TestCertificate.key, to: "key.pem").path(percentEncoded: false)
+        let certificate = try write(TestCertificate.pem, to: "cert.pem")
+        let key = try write(TestCertificate.key, to: "key.pem")
         let server = try await Server([
             "--data", StandIn.path("origin", in: folder), "--auth", "required", "--protocol-only", "--tls-cert",
             certificate, "--tls-key", key,
@@ -176,7 +167,7 @@ import Testing
     }
 
     @Test func aContainerOfThisMachineIsNotHidden() async throws {
-        let rows = try folder.write("k\na\n", to: "a.csv").path(percentEncoded: false)
+        let rows = try write("k\na\n", to: "a.csv")
         #expect(try await run(["import", rows, "--type", "T", "--container", Self.container]).status == 0)
         let refused = try await run(["connect", Self.container, "--api-token", "a", "--json"])
         #expect(refused.status == 1)

@@ -3,20 +3,12 @@ import Records
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct ExportTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct ExportTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func bytes(_ name: String) throws -> Data { try Data(contentsOf: folder.url.appending(path: name)) }
-
-    private func run(_ arguments: [String], data: String = "data") async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", path(data)])
-    }
 
     private static let container = ["--container", "iCloud.com.example.X"]
 
@@ -27,7 +19,7 @@ import Testing
             {"name":"a","text":"cafe\u{301}\\u0000 \\"q\\" \u{2028}","big":-9223372036854775808,"whole":0.1,"tags":["y"],"where":{"latitude":1,"longitude":-2}}
             {"name":"日本","text":"","big":0,"whole":2.5e300}
             """
-        let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
+        let file = try write(rows, to: "rows.ndjson")
         let result = try await run(
             ["import", file, "--type", "T", "--zone", "Z", "--name-field", "name", "--index", "text:SEARCHABLE"]
                 + Self.container)
@@ -107,7 +99,7 @@ import Testing
         // Without its first line the file is treated as rows.
         let headless = try String(decoding: bytes("a.ndjson"), as: UTF8.self).split(separator: "\n").dropFirst().joined(
             separator: "\n")
-        let file = try folder.write(headless, to: "headless.ndjson").path(percentEncoded: false)
+        let file = try write(headless, to: "headless.ndjson")
         let refused = try await run(["import", file, "--json"])
         #expect(refused.status == 64)
         #expect(try refused.errorJSON["code"] == "USAGE")
@@ -118,7 +110,7 @@ import Testing
         _ = try await run(["export", "-o", path("a.ndjson")] + Self.container)
         let spoilt = try String(decoding: bytes("a.ndjson"), as: UTF8.self).replacing(
             "\"type\":\"INT64\"}", with: "\"type\":\"INT65\"}", maxReplacements: 2)
-        let file = try folder.write(spoilt, to: "b.ndjson").path(percentEncoded: false)
+        let file = try write(spoilt, to: "b.ndjson")
         let plain = try await run(["import", file], data: "other")
         #expect(plain.status == 65)
         let isNamed =
@@ -148,7 +140,7 @@ import Testing
 
     @Test func aFileIsThereWholeOrAsItWas() async throws {
         try await fill()
-        let file = try folder.write("before", to: "kept.ndjson").path(percentEncoded: false)
+        let file = try write("before", to: "kept.ndjson")
         #expect(try await run(["export", "--output", file, "--type", "Nothing"] + Self.container).status == 1)
         #expect(try bytes("kept.ndjson") == Data("before".utf8))
         #expect(try await run(["export", "--output", file] + Self.container).status == 0)
@@ -181,7 +173,7 @@ import Testing
 
     @Test func linksAndPermissionsStay() async throws {
         try await fill()
-        let file = try folder.write("before", to: "target.ndjson").path(percentEncoded: false)
+        let file = try write("before", to: "target.ndjson")
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
         try FileManager.default.createSymbolicLink(atPath: path("link"), withDestinationPath: "target.ndjson")
         try FileManager.default.createSymbolicLink(atPath: path("dangling"), withDestinationPath: path("new.ndjson"))
@@ -203,8 +195,7 @@ import Testing
         let header =
             "{\"skylight\":\"export\",\"version\":1,\"container\":\"iCloud.com.example.X\",\"environment\":\"development\","
             + "\"database\":\"private\",\"userRecordName\":\"_88fa\",\"user\":\"developer\",\"zones\":[{\"zoneName\":\"Z\"}],\"schema\":{\"types\":[],\"roles\":[]}}"
-        let file = try folder.write(([header] + records).joined(separator: "\n"), to: "dangling.ndjson").path(
-            percentEncoded: false)
+        let file = try write(([header] + records).joined(separator: "\n"), to: "dangling.ndjson")
         let result = try await run(["import", file, "--json"])
         #expect(result.status == 1, "\(result.errors)")
         let (output, error) = (try result.outputJSON, try result.errorJSON)
@@ -217,7 +208,7 @@ import Testing
     @Test(arguments: [false, true]) func aReaderThatGoesAwayEndsItQuietly(throughServer: Bool) async throws {
         let rows = (0..<3000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}" }.joined(
             separator: "\n")
-        let file = try folder.write(rows, to: "many.ndjson").path(percentEncoded: false)
+        let file = try write(rows, to: "many.ndjson")
         #expect(try await run(["import", file, "--type", "T"] + Self.container).status == 0)
         let server = throughServer ? try await Server(["--data", path("data")]) : nil
         let process = Process()

@@ -3,24 +3,14 @@ import Records
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct ImportTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct ImportTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private static let shared = Command.package.deletingLastPathComponent().appending(path: "shared/data")
     private static var hasShared: Bool {
         FileManager.default.fileExists(atPath: shared.appending(path: "airports.csv").path(percentEncoded: false))
-    }
-
-    private func run(_ arguments: [String]) async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", folder.url.appending(path: "data").path(percentEncoded: false)])
-    }
-
-    private func write(_ text: String, to name: String) throws -> String {
-        try folder.write(text, to: name).path(percentEncoded: false)
     }
 
     @Test(.enabled(if: hasShared, "The folder shared/data is not beside the checkout"))

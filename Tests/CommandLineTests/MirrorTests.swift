@@ -4,20 +4,12 @@ import TestSupport
 import Testing
 
 /// `skylight mirror` and `skylight push`, against a stand-in for iCloud.
-@Suite(.serialized) struct MirrorTests {
+@Suite(.serialized) struct MirrorTests: CommandTests {
     private static let container = StandIn.container
     private static let copy = StandIn.copy
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private func path(_ name: String) -> String { StandIn.path(name, in: folder) }
-
-    private func write(_ text: String, to name: String) throws -> String {
-        try folder.write(text, to: name).path(percentEncoded: false)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Runs a command that has to succeed.
     private func run(_ arguments: [String], in data: String) async throws -> Command.Result {

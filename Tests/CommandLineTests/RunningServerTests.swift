@@ -4,19 +4,12 @@ import TestSupport
 import Testing
 
 /// Commands that work through the server that has the data folder open.
-@Suite(.serialized) struct RunningServerTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct RunningServerTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
     private var serverFile: String { data + "/.server" }
-
-    private func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Command.Result {
-        try await Command.run(arguments + ["--data", data], environment: environment)
-    }
 
     private static let container = ["--container", "iCloud.com.example.X"]
     private static let database = ProcessInfo.processInfo.environment["SKYLIGHT_POSTGRESQL"].flatMap {
@@ -24,7 +17,7 @@ import Testing
     }
 
     private func file() throws -> String {
-        try folder.write("k\na\nb\n", to: "a.csv").path(percentEncoded: false)
+        try write("k\na\nb\n", to: "a.csv")
     }
 
     private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }

@@ -3,17 +3,13 @@ import Records
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct SchemaTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct SchemaTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func file(_ text: String, _ name: String = "schema.ckdb") throws -> String {
-        try folder.write(text, to: name).path(percentEncoded: false)
+        try write(text, to: name)
     }
 
     private static let container = ["--container", "iCloud.com.example.X"]
@@ -167,9 +163,9 @@ import Testing
     @Test func whatWouldBeLostNeedsYes() async throws {
         _ = try await schema(
             "import", "--file", try file("DEFINE SCHEMA RECORD TYPE T (a STRING, b INT64); RECORD TYPE U (x STRING);"))
-        let rows = try folder.write(
+        let rows = try write(
             #"{"recordName":"1","a":"x","b":1}"# + "\n" + #"{"recordName":"2","a":"y"}"# + "\n", to: "rows.ndjson"
-        ).path(percentEncoded: false)
+        )
         let data = try await Command.run(
             ["import", rows, "--type", "T", "--name-field", "recordName"] + Self.container + ["--data", path("data")])
         #expect(data.status == 0, "\(data.errors)")
@@ -303,8 +299,7 @@ import Testing
         let more =
             #"DEFINE SCHEMA RECORD TYPE T ("___recordID" REFERENCE QUERYABLE, a STRING, b STRING); RECORD TYPE U (x STRING);"#
         _ = try await schema("import", "--file", try file(more))
-        let rows = try folder.write(#"{"recordName":"1","a":"x"}"# + "\n", to: "rows.ndjson").path(
-            percentEncoded: false)
+        let rows = try write(#"{"recordName":"1","a":"x"}"# + "\n", to: "rows.ndjson")
         for place in [["--zone", "Z"], ["--user", "grace"]] {
             let data = try await Command.run(
                 ["import", rows, "--type", "T", "--name-field", "recordName"] + place + Self.container + [
@@ -431,7 +426,7 @@ import Testing
     /// Without a server, nothing continues an index build that the command did not wait for. The command says so.
     @Test func withoutWaitingTheRestIsReported() async throws {
         let rows = (0..<8000).map { #"{"recordName":"r\#($0)","a":"x\#($0)"}"# }.joined(separator: "\n") + "\n"
-        let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
+        let file = try write(rows, to: "rows.ndjson")
         #expect(
             try await schema("import", "--file", try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING);")).status == 0)
         let data = try await Command.run(

@@ -6,14 +6,10 @@ import TestSupport
 import Testing
 
 /// Credentials of connected containers are in the accounts file, and nowhere else.
-@Suite(.serialized) struct SecretTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct SecretTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private var data: String { StandIn.path("data", in: folder) }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Everything that commands, pages and files say.
     private final class Said {
@@ -73,7 +69,7 @@ import Testing
     private func importing(_ rows: String, into container: String, _ credentials: StandIn.Credentials, of user: String)
         throws -> [String]
     {
-        let file = try folder.write("iata,name\n\(rows)", to: "rows.csv").path(percentEncoded: false)
+        let file = try write("iata,name\n\(rows)", to: "rows.csv")
         let place = (credentials == .signIn ? ["--zone", "Flights"] : ["--database", "public"]) + ["--user", user]
         return ["import", file, "--type", "Airport", "--name-field", "iata", "--container", container] + place
     }

@@ -7,14 +7,10 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite(.serialized) struct ServeTests {
-    private let folder: TemporaryFolder
+@Suite(.serialized) struct ServeTests: CommandTests {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func names(in url: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false))

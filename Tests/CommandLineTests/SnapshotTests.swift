@@ -7,9 +7,7 @@ import Testing
 @Suite(.serialized) struct SnapshotTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private static let container = ["--container", "iCloud.com.example.X"]
 

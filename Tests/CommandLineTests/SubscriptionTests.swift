@@ -8,9 +8,7 @@ import Testing
     private let folder: TemporaryFolder
     private static let container = ["--container", "iCloud.com.example.X"]
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
 
