@@ -27,8 +27,7 @@ struct AssetDownloadTests {
 
     @Test("A file comes as it was, with what a client needs to know", arguments: EngineKind.allCases)
     func whole(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             let path = try await client.store(Self.text, named: "a.txt")
             let response = try await client.send("GET", path)
             #expect(response.status == 200 && response.body == Self.text)
@@ -59,8 +58,7 @@ struct AssetDownloadTests {
 
     @Test("The compressed form is a file of its own, with its length")
     func compressed() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text)
             let response = try await client.send("GET", path, ["Accept-Encoding: gzip"])
             #expect(response.status == 200 && response.headers["content-encoding"] == "gzip")
@@ -93,8 +91,7 @@ struct AssetDownloadTests {
             ("br", false), ("GZIP", true),
         ])
     func weights(accepted: String?, isCompressed: Bool) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text)
             let response = try await client.send("GET", path, accepted.map { ["Accept-Encoding: \($0)"] } ?? [])
             #expect(response.status == 200)
@@ -106,8 +103,7 @@ struct AssetDownloadTests {
 
     @Test("Incompressible files are sent uncompressed, unless the client accepts only gzip")
     func incompressible() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.image)
             let response = try await client.send("GET", path, ["Accept-Encoding: gzip"])
             #expect(
@@ -136,8 +132,7 @@ struct AssetDownloadTests {
         "A large file is sent as it is until it is compressed, and never without its length unless nothing else will do"
     )
     func largeFiles() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let large = Array(repeating: Self.text, count: (5 << 20) / Self.text.count + 1).flatMap(\.self)
             let path = try await client.store(large)
             let forced = try await client.send("GET", path, ["Accept-Encoding: gzip, identity;q=0"])
@@ -159,8 +154,7 @@ struct AssetDownloadTests {
 
     @Test("A part is the bytes that were asked for, or none")
     func parts() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text)
             let count = Self.text.count
             let table: [(String, Range<Int>?)] = [
@@ -195,8 +189,7 @@ struct AssetDownloadTests {
 
     @Test("A part is of the file itself, unless the client continues the compressed form")
     func partsOfEitherForm() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text)
             let whole = try await client.send("GET", path, ["Accept-Encoding: gzip, deflate"])
             let (gzip, tag) = (whole.body, try #require(whole.headers["etag"]))
@@ -241,8 +234,7 @@ struct AssetDownloadTests {
 
     @Test("A client with the current file gets status 304")
     func conditions() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text)
             let plain = try await client.send("HEAD", path)
             let gzip = try await client.send("HEAD", path, ["Accept-Encoding: gzip"])
@@ -271,8 +263,7 @@ struct AssetDownloadTests {
 
     @Test("An address that was altered is not found")
     func unknown() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text, named: "a.txt")
             let upload = try await client.slot().path
             let paths = [
@@ -285,7 +276,7 @@ struct AssetDownloadTests {
                 try expect(try await client.send("GET", path), 404, "NOT_FOUND", "fetch the record again")
             }
             #expect(
-                try await server.engine.require(.listContainers).containers().map(\.description) == [
+                try await client.server.engine.require(.listContainers).containers().map(\.description) == [
                     ScenarioRunner.container
                 ])
             for method in ["POST", "PUT", "DELETE"] {
@@ -297,8 +288,7 @@ struct AssetDownloadTests {
     @Test("An address is good for an hour at least, and then gone")
     func expired() async throws {
         let clock = MovingClock()
-        try await TestServer.run(clock: clock) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(clock: clock) { client in
             let path = try await client.store(Self.text)
             clock.advance(by: .seconds(3600))
             #expect(try await client.send("GET", path).status == 200)
@@ -313,8 +303,7 @@ struct AssetDownloadTests {
 
     @Test("Within a quarter of an hour the address stays the same, so that browsers can keep the file")
     func stable() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             _ = try await client.store(Self.text)
             func address() async throws -> String {
                 let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
@@ -331,11 +320,10 @@ struct AssetDownloadTests {
         "A file that is missing, shorter or longer on disk is an honest error",
         arguments: ["missing", "shorter", "longer"])
     func damaged(how: String) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.image)
-            let name = try #require(try AssetFiles.stored(in: server.folder).first { !$0.hasSuffix(".gz") })
-            let file = server.folder.appending(path: name)
+            let name = try #require(try AssetFiles.stored(in: client.server.folder).first { !$0.hasSuffix(".gz") })
+            let file = client.server.folder.appending(path: name)
             switch how {
             case "missing": try FileManager.default.removeItem(at: file)
             case "shorter": try Data(Self.image.dropLast()).write(to: file)
@@ -364,8 +352,7 @@ struct AssetDownloadTests {
             ("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", "image/svg+xml"),
         ])
     func hostileContent(content: String, type: String) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             for name in ["page.html", "image.svg", "script.js", "file.xhtml"] {
                 let response = try await client.send(
                     "GET", try await client.store(Array(content.utf8), named: name), ["Accept: text/html"])
@@ -382,8 +369,7 @@ struct AssetDownloadTests {
 
     @Test("A hostile name becomes a harmless one", arguments: HostileName.all)
     func hostileNames(name: HostileName) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text, named: name.encoded)
             let response = try await client.send("GET", path)
             #expect(response.status == 200 && response.body == Self.text)

@@ -11,8 +11,7 @@ struct AssetOriginTests {
         "A page of a trusted site asks first, then uploads and downloads",
         arguments: ["http://localhost:3000", "http://127.0.0.1:5173"])
     func trusted(origin: String) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let slot = try await client.slot()
             for method in ["POST", "PUT"] {
                 let preflight = try await client.send(
@@ -44,8 +43,7 @@ struct AssetOriginTests {
 
     @Test("A page of another site can't read or write assets")
     func foreign() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let slot = try await client.slot()
             let path = try await client.store(Self.text)
             // Where the page has an origin, it reads the refusal.
@@ -76,8 +74,7 @@ struct AssetOriginTests {
             (["Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe", "Referer: https://evil.example/"], 403),
         ])
     func embedding(headers: [String], status: Int) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text)
             let response = try await client.send("GET", path, ["Sec-Fetch-Site: cross-site"] + headers)
             #expect(response.status == status)

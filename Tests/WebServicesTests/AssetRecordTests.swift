@@ -15,8 +15,7 @@ struct AssetRecordTests {
 
     @Test("A save takes what an upload answered, once and for its own place", arguments: EngineKind.allCases)
     func receipts(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             let asset = try await client.upload(Self.bytes, to: try await client.slot())
             func refused(_ words: String, _ save: JSONValue) {
                 let expected: JSONValue = ["serverErrorCode": "BAD_REQUEST", "reason": .string("<has \(words)>")]
@@ -39,8 +38,7 @@ struct AssetRecordTests {
 
     @Test("A ticket that is used twice makes one save", arguments: EngineKind.allCases)
     func usedTwice(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             let slot = try await client.slot()
             let first = try await client.upload(Self.bytes, to: slot)
             let second = try await client.upload(Array("Other bytes.".utf8), to: slot)
@@ -57,8 +55,7 @@ struct AssetRecordTests {
     @Test("A receipt is good for an hour", arguments: EngineKind.allCases)
     func receiptExpires(engine: EngineKind) async throws {
         let clock = MovingClock()
-        try await TestServer.run(engine, clock: clock) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine, clock: clock) { client in
             let asset = try await client.upload(Self.bytes, to: try await client.slot())
             clock.advance(by: .seconds(3601))
             let refused = try await client.save(Self.field(asset))
@@ -69,8 +66,7 @@ struct AssetRecordTests {
     @Test(
         "A read asset can be saved in the same field, and is refused in other records", arguments: EngineKind.allCases)
     func kept(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             _ = try await client.store(Self.bytes)
             let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
             let field = try #require(Subset.value(at: "records[0].fields", in: try read.json()))
@@ -92,8 +88,7 @@ struct AssetRecordTests {
 
     @Test("An asset read with numbersAsStrings can be saved again", arguments: EngineKind.allCases)
     func numbersAsStrings(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             _ = try await client.store(Self.bytes)
             let read = try await client.post(
                 "records/lookup", ["records": [["recordName": "r"]], "numbersAsStrings": true])
@@ -106,8 +101,7 @@ struct AssetRecordTests {
 
     @Test("A field holds a list of assets, each with its own address", arguments: EngineKind.allCases)
     func lists(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             var assets: [JSONValue] = []
             for text in ["one", "two", "three"] {
                 assets.append(
@@ -131,8 +125,7 @@ struct AssetRecordTests {
 
     @Test("Each asset to take over has its own answer", arguments: EngineKind.allCases)
     func rereference(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             _ = try await client.store(Self.bytes)
             _ = try await client.post(
                 "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": ["zoneName": "Z"]]]]])
@@ -259,13 +252,12 @@ struct AssetRecordTests {
         "The address begins with the host that the request was sent to",
         arguments: ["127.0.0.1:99", "localhost", "[::1]:8080"])
     func origins(host: String) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             _ = try await client.store(Self.bytes)
             let body = #"{"records":[{"recordName":"r"}]}"#
             let request =
                 "POST \(AssetClient.root)/private/records/lookup HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            let answer = try #require(try await server.client.exchange(request).first)
+            let answer = try #require(try await client.server.client.exchange(request).first)
             #expect(answer.text.contains(#""downloadURL":"http://\#(host)/assets/"#))
         }
     }

@@ -21,8 +21,7 @@ struct AssetServiceTests {
 
     @Test("The file service returns the properties of a file and an address", arguments: EngineKind.allCases)
     func facts(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             let path = try await client.store(Self.text, named: "jack.txt")
             // Requesting the compressed form creates it.
             _ = try await client.send("GET", path, ["Accept-Encoding: gzip"])
@@ -43,15 +42,14 @@ struct AssetServiceTests {
 
     @Test("Unknown files and containers return NOT_FOUND, and create nothing")
     func nothing() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let checksum = String(repeating: "0", count: 64)
             for (method, path) in [("GET", "facts?fileChecksum=\(checksum)"), ("GET", "verify"), ("POST", "sweep")] {
                 let answer = try await client.send(
                     method, "\(Self.root)/\(path)", body: method == "POST" ? Array("{}".utf8) : nil)
                 #expect(answer.status == 404 && answer.text.contains("There is no container"), "\(answer.text)")
             }
-            #expect(try await server.engine.require(.listContainers).containers() == [])
+            #expect(try await client.server.engine.require(.listContainers).containers() == [])
             _ = try await client.store(Self.text)
             #expect(try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)").status == 404)
             for query in [
@@ -74,11 +72,10 @@ struct AssetServiceTests {
 
     @Test("A user gets the visible records that refer to the same file", arguments: EngineKind.allCases)
     func uses(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             _ = try await client.store(Self.text)
             _ = try await client.store(Self.text, in: "s")
-            let anna = AssetClient(server: server, user: "anna")
+            let anna = AssetClient(server: client.server, user: "anna")
             _ = try await anna.store(Self.text)
             let body: JSONValue = ["fileChecksum": .string(try Tool.sha256(Self.text))]
             let answer = try await client.post(
@@ -93,7 +90,7 @@ struct AssetServiceTests {
                 ], "total": 3,
             ]
             #expect(Subset.differences(expected, try answer.json()) == [], "\(answer.text)")
-            let files = try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }
+            let files = try AssetFiles.stored(in: client.server.folder).filter { !$0.hasSuffix(".gz") }
             #expect(files.count == 1)
         }
     }
@@ -102,8 +99,7 @@ struct AssetServiceTests {
 
     @Test("A verification tells how far it is and what it found", arguments: EngineKind.allCases)
     func verify(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             _ = try await client.store(Self.text)
             let clean = try await client.send("GET", "\(Self.root)/verify")
             #expect(clean.status == 200 && clean.headers["content-type"] == "application/x-ndjson")
@@ -114,8 +110,8 @@ struct AssetServiceTests {
                 "bytesDone": .integer(Int64(Self.text.count)), "referencesDone": 1, "problems": [],
             ]
             #expect(Subset.differences(expected, found.last) == [], "\(clean.text)")
-            let name = try #require(try AssetFiles.stored(in: server.folder).first { !$0.hasSuffix(".gz") })
-            try Data(Self.text.reversed()).write(to: server.folder.appending(path: name))
+            let name = try #require(try AssetFiles.stored(in: client.server.folder).first { !$0.hasSuffix(".gz") })
+            try Data(Self.text.reversed()).write(to: client.server.folder.appending(path: name))
             let changed = try lines(try await client.send("GET", "\(Self.root)/verify"))
             let problem: JSONValue = [
                 "problem": "changed", "fileChecksum": .string(try Tool.sha256(Self.text)), "explanation": "<any>",
@@ -149,11 +145,11 @@ struct AssetServiceTests {
 
     @Test("A file where a folder should be does not keep the lines from their end")
     func aFileInsteadOfAFolder() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             _ = try await client.store(Self.text)
-            let name = try #require(try AssetFiles.stored(in: server.folder).first)
-            let assets = server.folder.appending(path: name).deletingLastPathComponent().deletingLastPathComponent()
+            let name = try #require(try AssetFiles.stored(in: client.server.folder).first)
+            let assets = client.server.folder.appending(path: name).deletingLastPathComponent()
+                .deletingLastPathComponent()
             let free = try #require(["00", "01"].first { !name.contains("/\($0)/") })
             try Data().write(to: assets.appending(path: free))
             let sweep = try await client.post("\(Self.root)/sweep", [:])
@@ -175,8 +171,7 @@ struct AssetServiceTests {
     @Test("A sweep removes what nothing uses when its time is over", arguments: EngineKind.allCases)
     func sweep(engine: EngineKind) async throws {
         let clock = MovingClock()
-        try await TestServer.run(engine, clock: clock) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine, clock: clock) { client in
             _ = try await client.store(Array("kept".utf8), in: "kept")
             _ = try await client.store(Self.text)
             try await client.save([:], as: "forceReplace")
@@ -195,9 +190,9 @@ struct AssetServiceTests {
             ]
             try await sweep(["dryRun": true], ["dryRun": true, "removed": [file]])
             try await sweep(["graceSeconds": 345_600], ["removed": [], "waiting": 1])
-            #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 2)
+            #expect(try AssetFiles.stored(in: client.server.folder).filter { !$0.hasSuffix(".gz") }.count == 2)
             try await sweep(["graceSeconds": 0], ["dryRun": false, "removed": [file]])
-            #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 1)
+            #expect(try AssetFiles.stored(in: client.server.folder).filter { !$0.hasSuffix(".gz") }.count == 1)
             for body in [
                 ["dryRun": 1], ["graceSeconds": -1], ["graceSeconds": "x"], ["graceSeconds": .integer(.max)],
                 ["graceSeconds": 3_155_760_001],
@@ -232,8 +227,7 @@ struct AssetServiceTests {
         "Pages of other sites look at nothing and remove nothing",
         arguments: [("GET", "verify"), ("POST", "sweep"), ("GET", "facts")])
     func foreignOrigin(method: String, action: String) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             for header in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
                 let response = try await client.send(
                     method, "\(Self.root)/\(action)", [header], body: method == "POST" ? Array("{}".utf8) : nil)

@@ -29,8 +29,7 @@ struct AssetUploadTests {
 
     @Test("Each token has its own answer, and an address to send the bytes to", arguments: EngineKind.allCases)
     func grants(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             try await client.save(["title": "x"])
             let tokens: JSONValue = [
                 ["recordType": "Note", "fieldName": "file", "recordName": "r"],
@@ -58,8 +57,7 @@ struct AssetUploadTests {
 
     @Test("A wrong request for upload addresses is refused with the reason")
     func badRequests() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let many = JSONValue.array(Array(repeating: ["recordType": "Note", "fieldName": "file"], count: 201))
             let cases: [(JSONValue, Int, String)] = [
                 ([:], 400, "Expected 'tokens' to be an array"),
@@ -118,8 +116,7 @@ struct AssetUploadTests {
 
     @Test("An empty file is a file")
     func empty() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store([])
             let response = try await client.send("GET", path)
             #expect(response.status == 200 && response.body.isEmpty && response.headers["content-length"] == "0")
@@ -128,8 +125,7 @@ struct AssetUploadTests {
 
     @Test("A body may come in chunks, and compressed")
     func codings() async throws {
-        try await TestServer.run(sizeLimit: Int64(Self.text.count)) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(sizeLimit: Int64(Self.text.count)) { client in
             let compressed = try Tool.gzip(Self.text)
             for (body, headers) in [
                 (AssetFiles.chunked(Self.text), ["Transfer-Encoding: chunked"]),
@@ -159,8 +155,7 @@ struct AssetUploadTests {
         let content = Array("line\r\n--x7 and more\r\n".utf8) + Self.text + [13, 10]
         let other = "--x7\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"
         let plain = "Content-Type: multipart/form-data; boundary=x7"
-        try await TestServer.run(engine, sizeLimit: Int64(content.count)) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine, sizeLimit: Int64(content.count)) { client in
             for (body, headers) in [
                 (Self.form(content), [plain]),
                 (AssetFiles.chunked(Self.form(content)), [plain, "Transfer-Encoding: chunked"]),
@@ -213,8 +208,7 @@ struct AssetUploadTests {
 
     @Test("A client that names no zone saves into any zone", arguments: EngineKind.allCases)
     func noZone(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine) { client in
             let zone: JSONValue = ["zoneName": "Album"]
             _ = try await client.post(
                 "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
@@ -237,12 +231,11 @@ struct AssetUploadTests {
 
     @Test("A client that asks first is told to go on")
     func expectation() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.slot().path
             let head =
                 "POST \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"
-            #expect(try await server.client.exchange(head).map(\.status) == [100, 200])
+            #expect(try await client.server.client.exchange(head).map(\.status) == [100, 200])
         }
     }
 
@@ -250,8 +243,7 @@ struct AssetUploadTests {
 
     @Test("A ticket that was altered, is another store's, or is none, is not found")
     func unknownTickets() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.slot().path
             let download = try await client.store(Self.text)
             let altered = path.dropLast(9) + (path.hasSuffix("AAAAAAAAA") ? "BBBBBBBBB" : "AAAAAAAAA")
@@ -273,7 +265,7 @@ struct AssetUploadTests {
                 #expect(try await client.send("POST", path, body: Self.text).status == 404)
             }
             #expect(
-                try await server.engine.require(.listContainers).containers().map(\.description) == [
+                try await client.server.engine.require(.listContainers).containers().map(\.description) == [
                     ScenarioRunner.container
                 ])
         }
@@ -282,8 +274,7 @@ struct AssetUploadTests {
     @Test("After 15 minutes the address is gone", arguments: EngineKind.allCases)
     func expired(engine: EngineKind) async throws {
         let clock = MovingClock()
-        try await TestServer.run(engine, clock: clock) { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run(engine, clock: clock) { client in
             let slot = try await client.slot()
             clock.advance(by: .seconds(14 * 60))
             _ = try await client.upload(Self.text, to: slot)
@@ -296,8 +287,7 @@ struct AssetUploadTests {
 
     @Test("Other methods are not allowed")
     func methods() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.slot().path
             for method in ["GET", "HEAD", "DELETE", "PATCH"] {
                 let answer = try await client.send(method, path)
@@ -372,8 +362,7 @@ struct AssetUploadTests {
 
     @Test("A name that is not percent-encoded UTF-8 is refused", arguments: ["%", "%ZZ", "%FF", "100%"])
     func badName(name: String) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.slot().path
             try expect(
                 try await client.send("POST", path, ["X-Skylight-File-Name: \(name)"], body: Self.text), 400,

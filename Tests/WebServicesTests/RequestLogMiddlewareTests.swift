@@ -67,10 +67,9 @@ import Testing
 
     @Test("A query is noted with how it was answered, and one that was refused without")
     func plans() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a"])
-            let database = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+            let database = try await client.server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
             _ = try await database.require(.editSchema).edit([.addIndexes(.queryable, of: .system(.recordID), in: "N")])
             let noted = try client.noted(try await client.post("records/query", #"{"query":{"recordType":"N"}}"#))
             let expected = try await database.query(QueryRequest(Query(recordType: "N"))).plan
@@ -87,9 +86,8 @@ import Testing
 
     @Test("An answer to a lookup has a limit, and names that are beyond it say so")
     func lookupLimit() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
-            let database = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+        try await NotedClient.run { client in
+            let database = try await client.server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
             let text = FieldInput(.string(String(repeating: "x", count: 980_000)))
             let names = (0..<35).map { Name("r\($0)") }
             for name in names {
@@ -184,16 +182,15 @@ import Testing
 
     @Test("A body that is too large is refused and noted without it")
     func tooLarge() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             let head =
                 "POST \(NotedClient.root)/records/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"
-            let answer = try #require(try await server.client.exchange(head + "{").first)
+            let answer = try #require(try await client.server.client.exchange(head + "{").first)
             #expect(answer.status == 413)
             let noted = try client.noted(answer)
             #expect(
                 noted.status == 413 && noted.error?.code == .badRequest
-                    && server.log.bodies(of: noted.id)?.request == nil)
+                    && client.server.log.bodies(of: noted.id)?.request == nil)
         }
     }
 
@@ -219,8 +216,7 @@ import Testing
 
     @Test("Tokens for iCloud and tickets of uploads are not kept")
     func secrets() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             let query =
                 "ckAPIToken=0secret1&x=1&ck%57ebAuthToken=0secret2%3D&CKSESSION=0secret3&clientId=a&ckAPIToken&flag"
             let answer = try await client.send("GET", "zones/list?\(query)")
@@ -261,8 +257,7 @@ import Testing
 
     @Test("The journal of a record and a restore are noted with their zone and records")
     func journal() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a"])
             try await client.save(["a"])
             let answer = try await client.post(
@@ -303,8 +298,7 @@ import Testing
 
     @Test("A query says its type and whether it polls; a fetch says whom it did not find")
     func reading() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a", "b"])
             let index =
                 #"{"edits":[{"addIndexes":["QUERYABLE"],"field":"modifiedTimestamp","recordType":"N"},{"addIndexes":["QUERYABLE"],"field":"recordName","recordType":"N"}]}"#
@@ -342,8 +336,7 @@ import Testing
 
     @Test("Fields that the schema lacks, and times in seconds, are named; what is right is not")
     func mistakes() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             let save = { (fields: String) in
                 #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"t","recordType":"T","fields":{\#(fields)}}}]}"#
             }
@@ -380,8 +373,7 @@ import Testing
 
     @Test("A save with the same stale tag, and one that production refuses each time, are named when they come again")
     func repeatedRefusals() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a"])
             let stale =
                 #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"update","record":{"recordName":"a","recordType":"N","recordChangeTag":"zz","fields":{}}}]}"#
@@ -401,8 +393,7 @@ import Testing
         "A query that begins again without the marker for its next page is named, also one that asks for the most records"
     )
     func leftPages() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             for start in [0, 200] { try await client.save((start..<start + 150).map { "r\($0)" }) }
             let index = #"{"edits":[{"addIndexes":["QUERYABLE"],"field":"recordName","recordType":"N"}]}"#
             #expect(try await client.post("\(NotedClient.skylight)/schema/edit", index).status == 200)
@@ -482,8 +473,7 @@ import Testing
 
     @Test("Sending an expired token again is a loop")
     func loop() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a"])
             let token = try client.token(try await client.post("records/changes", #"{"zoneID":{"zoneName":"Z"}}"#))
             #expect(try await client.post("\(NotedClient.skylight)/tokens/expire", "{}").status == 200)

@@ -67,8 +67,7 @@ import Testing
 
     @Test("A request is shown with its bodies when they are asked for")
     func one() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             let answer = try await client.post("records/lookup", #"{"records":[{"recordName":"ä"}]}"#)
             let id = try client.noted(answer).id
             let plain = try await client.send("GET", "/skylight/1/requests/\(id)")
@@ -93,23 +92,22 @@ import Testing
 
     @Test("The live stream shows requests as they are answered, and goes on after the one it broke off at")
     func live() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             func stream(_ query: String = "", _ headers: [String] = [], until mark: String) async throws -> String {
-                try await server.client.beginning(
+                try await client.server.client.beginning(
                     of: NotedClient.head("GET", "/skylight/1/requests/live\(query)", headers, length: 0), until: mark)
             }
             try await client.send("GET", "zones/list")
             async let live = stream(until: "users/current")
             try await eventually {
-                try await client.send("GET", "users/caller").status == 200 && server.log.latest(.max).count > 3
+                try await client.send("GET", "users/caller").status == 200 && client.server.log.latest(.max).count > 3
             }
             try await client.send("GET", "users/current")
             let text = try await live
             #expect(text.lowercased().contains("content-type: text/event-stream"))
             #expect(!text.contains("zones/list") && text.contains("event: request\ndata: {\"id\":"))
             // From the first request on, each request once.
-            let order = server.log.latest(.max).reversed().map(\.id)
+            let order = client.server.log.latest(.max).reversed().map(\.id)
             let again = try await stream("", ["Last-Event-ID: \(order[0])"], until: "users/current")
             #expect(Self.eventIDs(again) == Array(order.dropFirst()) && !again.contains("event: missed"))
             let filtered = try await stream("?operation=users/current&after=\(order[0])", until: "users/current")
@@ -180,8 +178,7 @@ import Testing
 
     @Test("Clients are listed with their feeds and warnings")
     func clients() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a"])
             let token = try client.token(try await client.post("records/changes", #"{"zoneID":{"zoneName":"Z"}}"#))
             let again = try client.noted(try await client.post("records/changes", #"{"zoneID":{"zoneName":"Z"}}"#))
@@ -212,15 +209,14 @@ import Testing
 
     @Test("/metrics and /health are at their usual paths")
     func metrics() async throws {
-        try await TestServer.run { server in
-            let client = NotedClient(server: server)
+        try await NotedClient.run { client in
             try await client.save(["a", "b"])
             try await client.post("records/query", #"{"query":{"recordType":"Nothing"}}"#)
             let answer = try await client.send("GET", "/metrics")
             #expect(
                 answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let lines = answer.text.split(separator: "\n").map(String.init)
-            let stores = try await server.engine.require(.measureStores).storage(limit: 10)
+            let stores = try await client.server.engine.require(.measureStores).storage(limit: 10)
             let amount = try #require(stores.first?.total)
             #expect(amount.records == 2 && amount.bytes > 0 && stores.count == 1)
             let type = try #require(stores.first?.types.keys.first)

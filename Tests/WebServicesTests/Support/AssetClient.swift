@@ -1,5 +1,7 @@
+import AssetStore
 import Foundation
 import Records
+import TestSupport
 import Testing
 
 /// Uploads, saves and downloads assets over the network, like a client of the protocol.
@@ -16,6 +18,14 @@ struct AssetClient: Sendable {
     let server: TestServer
     var database = "private"
     var user: String?
+
+    /// Runs a server while the body runs.
+    static func run(
+        _ kind: EngineKind = .inMemory, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        clock: MovingClock = MovingClock(), _ body: @Sendable (AssetClient) async throws -> Void
+    ) async throws {
+        try await TestServer.run(kind, sizeLimit: sizeLimit, clock: clock) { try await body(AssetClient(server: $0)) }
+    }
 
     // MARK: Requests
 
