@@ -222,7 +222,7 @@ package.targets += [
         of: [
             "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore",
             "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLRecordStore", "RecordStore",
-            "Records", crypto, hummingbird, logging, nioCore,
+            "Records", crypto, hummingbird, nioCore,
         ]),
     tests(
         "RemoteRecordsTests",

@@ -172,7 +172,7 @@ import Testing
             engine.state.withLock { $0.failure = failure }
             let calls: [() async throws -> Void] = [
                 { _ = try await database.require(.showSchema).schema() },
-                { _ = try await database.require(.editSchema).edit([.addRole("r")]) },
+                { try await database.edit(.addRole("r")) },
                 { _ = try await database.require(.showSchema).indexBuilds() },
                 { _ = try await database.require(.editSchema).reset(to: .initial) },
                 { _ = try await database.require(.showSchema).schemaHistory(before: nil, limit: 1) },
@@ -317,9 +317,7 @@ import Testing
         let story = [[build(1), other, dropped], [other, build(5)], [other, dropped]]
         try await play { database, engine in
             engine.state.withLock { $0.builds = story }
-            _ = try await database.require(.editSchema).edit([
-                .setIndexes([.queryable, .sortable], of: .custom("a"), in: "Item")
-            ])
+            try await database.edit(.setIndexes([.queryable, .sortable], of: .custom("a"), in: "Item"))
             #expect(engine.state.withLock { $0.buildQuestions } == 3)
             for (edit, isAwaited) in [
                 (SchemaEdit.addCompositeIndex(Self.composite, in: "Item"), true),
@@ -333,7 +331,7 @@ import Testing
                     state.buildQuestions = 0
                     state.builds = [[composite, other], [other]]
                 }
-                _ = try await database.require(.editSchema).edit([edit])
+                try await database.edit(edit)
                 #expect(engine.state.withLock { $0.buildQuestions } == (isAwaited ? 2 : 1), "\(edit)")
             }
         }
@@ -354,9 +352,7 @@ import Testing
             engine.state.withLock { $0.builds = [[build]] }
             let waiting = Task {
                 await refusal {
-                    _ = try await database.require(.editSchema).edit([
-                        .setIndexes(.sortable, of: .custom("a"), in: "Item")
-                    ])
+                    try await database.edit(.setIndexes(.sortable, of: .custom("a"), in: "Item"))
                 }
             }
             try await eventually { engine.state.withLock { $0.buildQuestions } >= 3 }
@@ -373,7 +369,7 @@ import Testing
         try await play { database, engine in
             engine.state.withLock { $0.builds = [[build]] }
             let waiting = Task {
-                try await database.require(.editSchema).edit([.setIndexes(.sortable, of: .custom("a"), in: "Item")])
+                try await database.edit(.setIndexes(.sortable, of: .custom("a"), in: "Item"))
             }
             try await eventually { engine.state.withLock { $0.buildQuestions } >= 2 }
             waiting.cancel()

@@ -134,14 +134,13 @@ import Testing
             let engine = try RemoteRecordEngine(url: url)
             let owner = try await engine.full(.public)
             try await owner.save("theirs", type: "Letter", ["text": .string("theirs")])
-            _ = try await owner.require(.editSchema).edit([
+            try await owner.edit(
                 .setIndexes(.queryable, of: .system(.recordID), in: "Letter"),
                 .setGrants(
                     [
                         Grant(role: "_icloud", permissions: [.create]),
                         Grant(role: "_creator", permissions: [.read, .write]),
-                    ], of: "Letter"),
-            ])
+                    ], of: "Letter"))
             let address = try address(.public)
             let user = try await engine.database(
                 address, as: Caller(userRecordName: grace.userRecordName, access: .signedIn))
@@ -205,9 +204,7 @@ import Testing
             #expect(try await database.modifyZones(operations).count == 230)
             #expect(try await database.zones().count == 231)
             #expect(try await database.fetchZones(operations.map(\.zoneID)).count == 230)
-            _ = try await database.require(.editSchema).edit([
-                .setIndexes(.queryable, of: .system(.recordID), in: "Item")
-            ])
+            try await database.edit(.setIndexes(.queryable, of: .system(.recordID), in: "Item"))
             let all = try await database.query(QueryRequest(Query(recordType: "Item"), limit: PageLimit(records: 450)))
             #expect(all.records.count == 450 && all.continuationMarker == nil)
             await engine.close()
@@ -326,7 +323,7 @@ import Testing
             let names = [Name("r0"), "r1", "r2"]
             var refusals = 0
             for round in 0..<20 where round < 3 || refusals == 0 {
-                _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("n"), in: "Item")])
+                try await database.edit(.setIndexes([], of: .custom("n"), in: "Item"))
                 let unserved = await refusal { _ = try await database.query(query) }
                 #expect(unserved?.reason == "Type is not marked indexable: Item")
                 // The removal of the index may still be in progress when it is added again.
@@ -339,9 +336,7 @@ import Testing
                         #expect(refused.code == .tryAgainLater && refused.retryAfter ?? 0 > 0)
                         refusals += 1
                     }
-                    _ = try await database.require(.editSchema).edit([
-                        .setIndexes(.queryable, of: .custom("n"), in: "Item")
-                    ])
+                    try await database.edit(.setIndexes(.queryable, of: .custom("n"), in: "Item"))
                 }
                 #expect(Set(try await database.query(query).records.map(\.recordID.recordName)) == Set(names))
                 #expect(try await database.require(.showSchema).indexBuilds().isEmpty)

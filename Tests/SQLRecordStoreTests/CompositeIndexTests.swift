@@ -35,9 +35,7 @@ import Testing
             })
         for engine in [model, engine] as [any RecordEngine] {
             let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Item", fields: fields, systemIndexes: system))
-            ])
+            try await database.edit(.addType(RecordType(name: "Item", fields: fields, systemIndexes: system)))
             _ = try await database.modifyZones(Self.zones.dropFirst().map { .create($0) })
         }
         for step in 0..<300 {
@@ -54,9 +52,8 @@ import Testing
                     try await left.require(.showSchema).schema().types["Item"]?.compositeIndexes.contains(index)
                     ?? false
                 for database in [left, right] {
-                    _ = try await database.require(.editSchema).edit([
-                        has ? .removeCompositeIndex(index, in: "Item") : .addCompositeIndex(index, in: "Item")
-                    ])
+                    try await database.edit(
+                        has ? .removeCompositeIndex(index, in: "Item") : .addCompositeIndex(index, in: "Item"))
                 }
             case 12 where !zone.isDefault:
                 for database in [left, right] {

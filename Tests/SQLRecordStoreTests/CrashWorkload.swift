@@ -157,14 +157,14 @@ struct CrashWorkload {
                         .addCompositeIndex(composite, in: "Item"),
                     ], because: .edit, waitingForIndexes: waits)
                 if turn % 3 == 0 {
-                    _ = try await database.require(.editSchema).edit([.removeCompositeIndex(composite, in: "Item")])
+                    try await database.edit(.removeCompositeIndex(composite, in: "Item"))
                 }
                 try await database.save(
                     "aside\(turn)" as Name, type: "Aside", in: ZoneID.default, ["text": .string("x")])
                 if turn % 3 == 1 {
-                    _ = try await database.require(.editSchema).edit([.removeField("text", in: "Aside")])
+                    try await database.edit(.removeField("text", in: "Aside"))
                 }
-                if turn % 3 == 2 { _ = try await database.require(.editSchema).edit([.removeType("Aside")]) }
+                if turn % 3 == 2 { try await database.edit(.removeType("Aside")) }
             } catch {
                 refusals.append(error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
             }

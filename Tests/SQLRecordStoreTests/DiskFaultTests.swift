@@ -160,13 +160,11 @@ struct DiskFaultTests {
     @Test func anIndexBuildThatFailedIsDoneAnew() async throws {
         var engine = try await LargeStore.make(records: 8000, in: data)
         var database = try await engine.full(.private)
-        _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("number"), in: "Item")])
+        try await database.edit(.setIndexes([], of: .custom("number"), in: "Item"))
         for round in 0..<3 {
             disk.fail(.writes, of: "-wal", after: 20 + round * 20, failing: nil, error: ENOSPC)
             let refused = await refusal {
-                _ = try await database.require(.editSchema).edit([
-                    .setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")
-                ])
+                try await database.edit(.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item"))
             }
             #expect(refused?.code == .quotaExceeded)
             disk.heal()
@@ -180,9 +178,7 @@ struct DiskFaultTests {
                 database = try await engine.full(.private)
             }
         }
-        _ = try await database.require(.editSchema).edit([
-            .setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")
-        ])
+        try await database.edit(.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item"))
         let sorted = try await database.all(
             Query(
                 recordType: "Item", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(-1)))],

@@ -148,7 +148,7 @@ import Testing
             QueryRequest(query, limit: PageLimit(records: 50)))
         let advised = CompositeIndex(filter: .custom("author"), sort: .custom("number"))
         #expect(before.advice == [advised] && before.entriesRead + before.recordsRead > 250)
-        _ = try await database.require(.editSchema).edit([.addCompositeIndex(advised, in: "Item")])
+        try await database.edit(.addCompositeIndex(advised, in: "Item"))
         var marker: String?
         for _ in 0..<5 {
             let request = QueryRequest(query, limit: PageLimit(records: 50), continuationMarker: marker)
@@ -209,9 +209,8 @@ import Testing
     @Test func aPlaceOfTwoLongitudesPassesACompositeIndexOver() async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
-        _ = try await database.require(.editSchema).edit([
-            .addCompositeIndex(CompositeIndex(filter: .custom("place"), sort: .custom("number")), in: "Item")
-        ])
+        try await database.edit(
+            .addCompositeIndex(CompositeIndex(filter: .custom("place"), sort: .custom("number")), in: "Item"))
         let place = Self.equal("place", .location(Location(latitude: 10, longitude: 180)))
         let explanation = try await database.require(.explainQueries).explain(
             QueryRequest(Query(recordType: "Item", filters: [place], sorts: [Query.Sort("number")])))
@@ -268,9 +267,8 @@ import Testing
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
         let composite = CompositeIndex(filter: .custom("author"), sort: .custom("year"))
-        _ = try await database.require(.editSchema).edit([
-            .addCompositeIndex(composite, in: "Item"), .setIndexes([], of: .custom("half"), in: "Item"),
-        ])
+        try await database.edit(
+            .addCompositeIndex(composite, in: "Item"), .setIndexes([], of: .custom("half"), in: "Item"))
         let usage = try await database.require(.measureTypes).usage(of: "Item")
         func field(_ name: Name) throws -> TypeUsage.FieldUsage {
             try #require(usage.fields.first { $0.key.schemaName == name })
@@ -289,9 +287,8 @@ import Testing
         -> any RecordDatabase
     {
         let database = try await engine.full(.private)
-        _ = try await database.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
-        ])
+        try await database.edit(
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]])))
         for start in stride(from: 0, to: records, by: 200) {
             let operations = (start..<(start + 200)).map { operation($0, authors: authors) }
             for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }

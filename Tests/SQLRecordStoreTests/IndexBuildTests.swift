@@ -60,15 +60,14 @@ import Testing
 
     private func bare(_ engine: SQLRecordEngine, _ count: Int) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
-        _ = try await database.require(.editSchema).edit([
+        try await database.edit(
             .addType(
                 RecordType(
                     name: "Item",
                     fields: [
                         "number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string),
                         "tags": FieldDefinition(type: .list(.int64)),
-                    ], systemIndexes: [.recordID: .queryable]))
-        ])
+                    ], systemIndexes: [.recordID: .queryable])))
         try await fill(database, count)
         return database
     }
@@ -121,7 +120,7 @@ import Testing
         #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         #expect(try await database.all(query(5)).count + database.all(query(5), in: .zone(notes)).count == 1)
         // QUERYABLE and SORTABLE share the same rows, so the second one needs no build.
-        _ = try await database.require(.editSchema).edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
+        try await database.edit(.setIndexes(.queryable, of: .custom("number"), in: "Item"))
         _ = try await database.require(.editSchema).edit(
             [.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")], because: .edit,
             waitingForIndexes: false)
@@ -252,19 +251,18 @@ import Testing
         // Work may be over before it is seen.
         try await eventually { try await database.require(.showSchema).indexBuilds().allSatisfy { $0.done > 0 } }
         try await database.require(.purgeZones).purge(notes)
-        _ = try await database.require(.editSchema).edit([.removeField("text", in: "Item")])
+        try await database.edit(.removeField("text", in: "Item"))
         #expect(
             try await database.require(.showSchema).indexBuilds().allSatisfy {
                 $0.subject != .field(.custom("text"), .searchable)
             })
-        _ = try await database.require(.editSchema).edit([.removeType("Item")])
+        try await database.edit(.removeType("Item"))
         #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         #expect(try await IndexRecount.problems(of: database) == [])
         try await fill(database, 100)
-        _ = try await database.require(.editSchema).edit([
+        try await database.edit(
             .setIndexes([], of: .custom("number"), in: "Item"),
-            .setIndexes(.sortable, of: .custom("number"), in: "Item"),
-        ])
+            .setIndexes(.sortable, of: .custom("number"), in: "Item"))
         _ = try await database.require(.editSchema).reset(to: Schema())
         #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         try await eventually { try await StoreRecount.hasSwept(database) }
@@ -283,7 +281,7 @@ import Testing
     {
         let engine = try open(IndexLimits())
         let database = try await bare(engine, 100)
-        _ = try await database.require(.editSchema).edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
+        try await database.edit(.setIndexes(.queryable, of: .custom("number"), in: "Item"))
         await engine.close()
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
         let queue = try DatabaseQueue(path: file)
@@ -308,7 +306,7 @@ import Testing
         #expect(try await opened.require(.showSchema).schema().types["Item"]?.fields["number"]?.indexes == [])
         try await settle(opened)
         #expect(try await IndexRecount.problems(of: opened) == [])
-        _ = try await opened.require(.editSchema).edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
+        try await opened.edit(.setIndexes(.queryable, of: .custom("number"), in: "Item"))
         #expect(try await IndexRecount.problems(of: opened) == [])
         await again.close()
     }

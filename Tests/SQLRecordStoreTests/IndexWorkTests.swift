@@ -35,9 +35,8 @@ import Testing
         let fields: [Name: FieldDefinition] = [
             "number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string),
         ]
-        _ = try await database.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.recordID: .queryable]))
-        ])
+        try await database.edit(
+            .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.recordID: .queryable])))
         return database
     }
 
@@ -130,7 +129,7 @@ import Testing
     @Test func aResetIndexesNothingThatIsGone() async throws {
         let engine = try open(IndexLimits())
         let database = try await bare(engine)
-        _ = try await database.require(.editSchema).edit([Self.number, Self.text, Self.composite])
+        try await database.edit(Self.number, Self.text, Self.composite)
         try await fill(database, .default, (0..<300).map { Name("r\($0)") })
         let store = try #require(database as? SQLDatabase).store
         let production = Schema(types: [
@@ -240,9 +239,9 @@ import Testing
         _ = try await database.require(.editSchema).edit(
             [Self.composite, Self.number], because: .edit, waitingForIndexes: false)
         // One index was declared before and is awaited now. Each request only gets the error of its own index.
-        let refused = Task { await refusal { _ = try await database.require(.editSchema).edit([Self.composite]) } }
-        _ = try await database.require(.editSchema).edit([Self.number])
-        _ = try await database.require(.editSchema).edit([Self.text])
+        let refused = Task { await refusal { try await database.edit(Self.composite) } }
+        try await database.edit(Self.number)
+        try await database.edit(Self.text)
         let answer = await refused.value
         #expect(
             answer?.reason.hasPrefix("The index is declared and will be built later: ") == true,

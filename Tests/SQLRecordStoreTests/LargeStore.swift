@@ -19,7 +19,7 @@ enum LargeStore {
         let database = try await engine.full(.private)
         _ = try await database.modifyZones([.create(zone)])
         try await database.save("template", in: zone, ["number": .int64(424_242), "text": text])
-        _ = try await database.require(.editSchema).edit([.addCompositeIndex(composite, in: "Item")])
+        try await database.edit(.addCompositeIndex(composite, in: "Item"))
         await engine.close()
         try fill(folder.appending(path: "iCloud.com.example.Test/development.sqlite"), count - 1)
         return try SQLRecordEngine(folder: folder)

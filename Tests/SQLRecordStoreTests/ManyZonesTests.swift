@@ -16,9 +16,8 @@ import Testing
     /// The same records for any engine.
     private static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
-        _ = try await database.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
-        ])
+        try await database.edit(
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]])))
         for result in try await database.modifyZones(zones.map { .create($0) }) { _ = try result.get() }
         var random = SeededRandom(seed: 60)
         var operations: [RecordOperation] = []

@@ -105,7 +105,6 @@
         }
 
         @Test(
-            "Whole numbers are integers, and others are real",
             arguments: [
                 ("CAST(-1 AS SMALLINT)", .integer(-1)), ("CAST(-2 AS INTEGER)", .integer(-2)),
                 ("CAST(3 AS OID)", .integer(3)), ("true", .integer(1)), ("false", .integer(0)),
@@ -119,7 +118,7 @@
                 ("CAST('-123456.789' AS NUMERIC)", .real(-123_456.789)), ("CAST(1.25 AS REAL)", .real(1.25)),
                 ("CAST('-Infinity' AS FLOAT8)", .real(-.infinity)),
             ] as [(String, SQLValue)])
-        func numbers(_ expression: String, _ number: SQLValue) throws {
+        func wholeNumbersAreIntegersAndOthersAreReal(_ expression: String, _ number: SQLValue) throws {
             try db.rows("SELECT \(expression)") { rows in
                 try #require(try rows.next())
                 switch number {

@@ -98,13 +98,12 @@ private struct History {
     /// Most queries should be valid, so the types begin with an index on recordName, which saves never add.
     func begin() async throws {
         for engine in [model, engine] as [any RecordEngine] {
-            _ = try await engine.full(.private).require(.editSchema).edit([
+            try await engine.full(.private).edit(
                 .addType(
                     RecordType(
                         name: "Item",
                         systemIndexes: [.recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable]])),
-                .addRole("Editors"), .addRole("Readers"),
-            ])
+                .addRole("Editors"), .addRole("Readers"))
         }
         try await connect()
     }
@@ -424,7 +423,7 @@ private struct History {
             [[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .sortable].randomElement(
                 using: &random) ?? []
         try await compare(index, .private, ada) { database in
-            try await database.require(.editSchema).edit([.setIndexes(indexes, of: key, in: type)]).text
+            try await database.edit(.setIndexes(indexes, of: key, in: type)).text
         }
     }
 
@@ -436,7 +435,7 @@ private struct History {
         }
         let type = Int.random(in: 0..<8, using: &random) == 0 ? Schema.usersType : anyType()
         try await compare(index, .public, ada, "\(grants) on \(type)") { database in
-            try await database.require(.editSchema).edit([.setGrants(grants, of: type)]).text
+            try await database.edit(.setGrants(grants, of: type)).text
         }
     }
 

@@ -39,7 +39,7 @@ import Testing
         let type = RecordType(
             name: "Item", fields: fields, systemIndexes: [.recordID: .queryable],
             compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))])
-        _ = try await database.require(.editSchema).edit([.addType(type)])
+        try await database.edit(.addType(type))
         for zone in [ZoneID.default, Self.red] {
             let operations = (0..<60).map { number in
                 RecordOperation(
@@ -84,7 +84,7 @@ import Testing
         let engine = try open(gate)
         let database = try await filled(engine, gate)
         let token = try await database.pull(Self.red, pageSize: 200).token
-        let edit = Task { try await database.require(.editSchema).edit([.removeType("Item")]) }
+        let edit = Task { try await database.edit(.removeType("Item")) }
         try await gate.allow(2)
         // Two steps of at most 20 records: the rest still exists, and so does the type, so saves may use it.
         #expect(try await 80..<120 ~= items(database))
@@ -135,9 +135,8 @@ import Testing
         try await settleSweep(database)
         try await check(database)
         // The name is free for a field of another type.
-        _ = try await database.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .int64, indexes: .queryable)]))
-        ])
+        try await database.edit(
+            .addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .int64, indexes: .queryable)])))
         try await check(database)
         await engine.close()
     }
@@ -172,7 +171,7 @@ import Testing
         var database = try await filled(engine, gate)
         _ = try await database.require(.editSchema).edit(
             [.setIndexes(.queryable, of: .custom("note"), in: "Item")], because: .edit, waitingForIndexes: false)
-        let edit = Task { [database] in try await database.require(.editSchema).edit([.removeField("note", in: "Item")])
+        let edit = Task { [database] in try await database.edit(.removeField("note", in: "Item"))
         }
         // The steps of both work on one gate: who goes first varies.
         try await gate.allow(steps)
@@ -196,7 +195,7 @@ import Testing
             try db.execute(sql: "DELETE FROM records WHERE name >= 'r3' AND name < 's'")
         }
         gate.open()
-        await #expect { try await database.require(.editSchema).edit([.removeField("note", in: "Item")]) } throws: {
+        await #expect { try await database.edit(.removeField("note", in: "Item")) } throws: {
             ($0 as? Records.RecordError)?.code == .internalError
         }
         #expect(try await database.require(.showSchema).schema().types["Item"]?.fields.count == 4)

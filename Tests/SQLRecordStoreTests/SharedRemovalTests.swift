@@ -56,14 +56,12 @@ import Testing
         let stage = try await filled(engine)
         let books = (0..<30).map { Name("book\($0)") }
         try await check(stage)
-        _ = try await stage.owner.require(.editSchema).edit([
-            .removeField("file", in: "Book"), .removeField("text", in: "Book"),
-        ])
+        try await stage.owner.edit(.removeField("file", in: "Book"), .removeField("text", in: "Book"))
         try await settle(stage)
         try await check(stage)
         // A refused removal has not begun.
         let refused = await refusal {
-            _ = try await stage.owner.require(.editSchema).edit([.removeType("Book"), .removeType("Shelf")])
+            try await stage.owner.edit(.removeType("Book"), .removeType("Shelf"))
         }
         #expect(refused?.code == .badRequest)
         #expect(try await stage.owner.names(in: notes, of: books) == books)
@@ -71,7 +69,7 @@ import Testing
             try await stage.shared(grace).pull(SharingStage.seen).token,
             try await stage.shared(mary).pull(SharingStage.seen).token,
         ]
-        _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
+        try await stage.owner.edit(.removeType("Book"))
         try await settle(stage)
         for (guest, token) in zip([grace, mary], tokens) {
             let changes = try await stage.shared(guest).pull(SharingStage.seen, since: token).changes
@@ -101,7 +99,7 @@ import Testing
         let pages = (0..<20).map { Name("page\($0)") }
         for page in pages { try await stage.owner.save(page, type: "Page", in: notes, parent: .record("book")) }
         try await stage.accept(try await stage.share("shelf", publicPermission: .readOnly), as: grace)
-        _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
+        try await stage.owner.edit(.removeType("Book"))
         let store = try #require(stage.owner as? SQLDatabase).store
         let moved = try await store.look { db in
             try Int.fetchOne(

@@ -81,9 +81,7 @@ private struct SharingHistory {
         self.gate = gate
         engine = try open()
         owner = try await engine.withZone()
-        _ = try await owner.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))
-        ])
+        try await owner.edit(.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable])))
         random = SeededRandom(seed: seed)
     }
 

@@ -64,9 +64,7 @@ import Testing
             _ = try await large.database.require(.outlineFeed).outline(FeedOutlineRequest(LargeStore.zone))
         }
         #expect(outlined.steps < Self.large / 20 && outlined.pages < 1500, "outline: \(outlined)")
-        _ = try await large.database.require(.editSchema).edit([
-            .setIndexes(.queryable, of: .system(.recordID), in: "Item")
-        ])
+        try await large.database.edit(.setIndexes(.queryable, of: .system(.recordID), in: "Item"))
         let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
         let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]
         // Queries with a filter use the composite index.
@@ -91,9 +89,7 @@ import Testing
         let large = try await subject(records: Self.large)
         var small = large
         small.zone = ZoneID(zoneName: "Small")
-        _ = try await large.database.require(.editSchema).edit([
-            .setIndexes(.queryable, of: .system(.recordID), in: "Item")
-        ])
+        try await large.database.edit(.setIndexes(.queryable, of: .system(.recordID), in: "Item"))
         for result in try await large.database.modifyZones([.create(small.zone)]) { _ = try result.get() }
         for subject in [large, small] {
             try await subject.database.save("root", in: subject.zone, ["number": .int64(0), "text": LargeStore.text])

@@ -116,13 +116,11 @@ import Testing
     @Test func anIndexBuildDoesNotBlockSaves() async throws {
         let engine = try await LargeStore.make(records: 30_000, in: folder.url)
         let database = try await engine.full(.private)
-        _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("number"), in: "Item")])
+        try await database.edit(.setIndexes([], of: .custom("number"), in: "Item"))
         let talk = Talk()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                _ = try await database.require(.editSchema).edit([
-                    .setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")
-                ])
+                try await database.edit(.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item"))
                 talk.events.withLock { $0.append("index") }
             }
             group.addTask {

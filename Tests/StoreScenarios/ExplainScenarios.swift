@@ -6,14 +6,12 @@ internal import Testing
 /// read.
 enum ExplainScenarios {
     static let all: [Scenario] = [
-        .init("an explanation of a refused query names all that it lacks, and reads nothing") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("an explanation of a refused query names all that it lacks, and reads nothing") { database in
             let fields: [Name: FieldDefinition] = [
                 "author": FieldDefinition(type: .string), "year": FieldDefinition(type: .int64),
             ]
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.etag: .queryable]))
-            ])
+            try await database.edit(
+                .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.etag: .queryable])))
             let query = Query(
                 recordType: "Item",
                 filters: [
@@ -41,11 +39,10 @@ enum ExplainScenarios {
             #expect(explanation.entriesRead == 0 && explanation.recordsRead == 0 && explanation.recordsReturned == 0)
             #expect(explanation.statements.isEmpty && explanation.advice.isEmpty)
             // With the missing indexes, the query runs.
-            _ = try await database.require(.editSchema).edit([
+            try await database.edit(
                 .setIndexes(.queryable, of: .custom("author"), in: "Item"),
                 .setIndexes(.sortable, of: .custom("year"), in: "Item"),
-                .setIndexes(.sortable, of: .system(.createTime), in: "Item"),
-            ])
+                .setIndexes(.sortable, of: .system(.createTime), in: "Item"))
             #expect(try await database.require(.explainQueries).explain(QueryRequest(query)).problems == [])
         },
         .init("an explanation returns what the query returns, page by page") { engine, _ in
@@ -119,7 +116,7 @@ enum ExplainScenarios {
                     .field(.custom("number"), .queryable),
                     try await database.require(.keepQueryStatistics).queryStatistics()) == 1)
 
-            _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("number"), in: "Item")])
+            try await database.edit(.setIndexes([], of: .custom("number"), in: "Item"))
             let begin = Timestamp.now()
             for number in 0..<3 {
                 let refused = Query.Filter("number", .equals, FieldInput(.int64(Int64(number))))
@@ -139,9 +136,7 @@ enum ExplainScenarios {
             #expect(after.since <= begin && after.refusals.first?.query.recordType == "Nothing")
             #expect(refusal.problems == [.missingIndex(.custom("number"), .queryable, word: "queryable")])
             // Refused queries that would run now need no advice.
-            _ = try await database.require(.editSchema).edit([
-                .setIndexes(.queryable, of: .custom("number"), in: "Item")
-            ])
+            try await database.edit(.setIndexes(.queryable, of: .custom("number"), in: "Item"))
             #expect(
                 try await database.require(.keepQueryStatistics).queryStatistics().refusals.map(\.query.recordType) == [
                     "Nothing"
@@ -155,7 +150,7 @@ enum ExplainScenarios {
                     "text": FieldDefinition(type: .string), "tags": FieldDefinition(type: .list(.string)),
                     "empty": FieldDefinition(type: .double),
                 ])
-            _ = try await database.require(.editSchema).edit([.addType(type)])
+            try await database.edit(.addType(type))
             let empty = try await database.require(.measureTypes).usage(of: "Item")
             #expect(
                 empty.records == 0
@@ -202,9 +197,7 @@ enum ExplainScenarios {
                 _ = try await database.require(.measureTypes).valueCounts(of: [], in: "Nothing")
             }
             #expect(uncounted?.code == .notFound)
-            _ = try await database.require(.editSchema).edit([
-                .removeType("Other"), .addType(RecordType(name: "Other")),
-            ])
+            try await database.edit(.removeType("Other"), .addType(RecordType(name: "Other")))
             #expect(
                 try await database.require(.measureTypes).valueCounts(of: [], in: "Other") == ValueCounts(records: 0))
         },

@@ -5,8 +5,7 @@ internal import Testing
 /// The change feeds of zones and databases.
 enum FeedScenarios {
     static let all: [Scenario] = [
-        .init("a first pull returns the existing records, in the order of the latest change") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a first pull returns the existing records, in the order of the latest change") { database in
             for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes) }
             try await database.delete("b", in: notes)
             try await database.save("a", in: notes)
@@ -15,8 +14,7 @@ enum FeedScenarios {
             #expect(first.changes.allSatisfy { $0.kind == .created })
             #expect(try await database.pull(notes, since: first.token).changes.isEmpty)
         },
-        .init("a pull since a token brings each record once, in its latest state, deletions included") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a pull since a token brings each record once, in its latest state, deletions included") { database in
             for name in ["kept", "edited", "gone", "reborn"] as [Name] { try await database.save(name, in: notes) }
             let token = try await database.pull(notes).token
             try await database.save("edited", in: notes, ["a": .int64(1)])
@@ -48,8 +46,7 @@ enum FeedScenarios {
             #expect(rest.map(\.recordID.recordName) == ["b", "c", "a", "d"])
             #expect(rest.map(\.kind) == [.created, .created, .deleted, .created])
         },
-        .init("tokens are not consumed, and the same place gives the same token") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("tokens are not consumed, and the same place gives the same token") { database in
             for number in 0..<5 { try await database.save(Name("r\(number)"), in: notes) }
             let one = try await database.pull(notes)
             let two = try await database.pull(notes, pageSize: 2)
@@ -62,8 +59,7 @@ enum FeedScenarios {
             #expect(try await database.pull(notes, since: page.syncToken).changes.count == 3)
             #expect(try await database.pull(notes, since: page.syncToken).changes.count == 3)
         },
-        .init("reverse goes from new to old and ends where it began") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("reverse goes from new to old and ends where it began") { database in
             for name in ["a", "b", "c", "d"] as [Name] { try await database.save(name, in: notes) }
             try await database.delete("b", in: notes)
             let forward = try await database.pull(notes).token
@@ -71,8 +67,7 @@ enum FeedScenarios {
             #expect(reverse.changes.map(\.recordID.recordName) == ["d", "c", "a"])
             #expect(reverse.token == forward)
         },
-        .init("types can be chosen, deletions can't be hidden") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("types can be chosen, deletions can't be hidden") { database in
             try await database.save("item", type: "Item", in: notes)
             try await database.save("gone", type: "Other", in: notes)
             let token = try await database.pull(notes).token
@@ -84,8 +79,7 @@ enum FeedScenarios {
             #expect(page.changes.map(\.recordID.recordName) == ["gone", "item"])
             #expect(page.changes.allSatisfy { $0.record?.fields == .empty })
         },
-        .init("a database pull names the zones in which something happened") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a database pull names the zones in which something happened") { database in
             let other = ZoneID(zoneName: "Other")
             _ = try await database.modifyZones([.create(other)])
             try await database.save("in the default zone")
@@ -113,8 +107,7 @@ enum FeedScenarios {
             let older = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true))
             #expect(older.changes.map(\.kind) == [.changed, .deleted])
         },
-        .init("a zone that was created and deleted twice is listed once") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a zone that was created and deleted twice is listed once") { database in
             let start = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
             for _ in 0..<2 { _ = try await database.modifyZones([.create(notes), .delete(notes)]) }
             let changes = try await database.databaseChanges(DatabaseChangesRequest(since: start)).changes

@@ -46,8 +46,7 @@ enum FiringScenarios {
     }
 
     static let all: [Scenario] = [
-        .init("a query subscription fires for records as they became, and for deletions as they were") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a query subscription fires for records as they became, and for deletions as they were") { database in
             try await database.save("r", in: notes, ["price": .int64(1)])
             try await subscribe(
                 [
@@ -76,8 +75,7 @@ enum FiringScenarios {
             let elsewhere = try await fired(in: database) { try await database.save("d", ["price": .int64(6)]) }
             #expect(elsewhere == ["create d: all default new"])
         },
-        .init("every change between two looks is told, each with the record of its time") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("every change between two looks is told, each with the record of its time") { database in
             try await database.save("r", in: notes, ["price": .int64(1)])
             try await subscribe([query("is 7", [price(.equals, 7)]), query("any")], in: database)
             let found = try await fired(in: database) {
@@ -104,8 +102,7 @@ enum FiringScenarios {
             }
             #expect(found == ["create after: q", "update public: p"])
         },
-        .init("a subscription that is saved again as it is still tells of the changes before") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a subscription that is saved again as it is still tells of the changes before") { database in
             try await database.save("r", in: notes)
             try await subscribe([query("same"), query("other", firesOn: [.update])], in: database)
             let found = try await fired(in: database) {
@@ -114,8 +111,7 @@ enum FiringScenarios {
             }
             #expect(found == ["create untold: same"])
         },
-        .init("zone and database subscriptions fire for their custom zones and types") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("zone and database subscriptions fire for their custom zones and types") { database in
             let other = ZoneID(zoneName: "Other")
             try await subscribe(
                 [
@@ -139,8 +135,7 @@ enum FiringScenarios {
             #expect(
                 try await fired(in: database) { _ = try await database.modifyZones([.delete(notes)]) } == ["zone: db"])
         },
-        .init("a guest is told of a zone that is shared, as long as it is, and when it comes and goes") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a guest is told of a zone that is shared, as long as it is, and when it comes and goes") { stage in
             let database = stage.owner
             try await subscribe([.save(Subscription("guest", to: .database(recordType: nil)))], in: stage.shared(grace))
             try await subscribe(
@@ -166,8 +161,7 @@ enum FiringScenarios {
             #expect(left.contains("update bread: guest items") && left.contains("zone: guest"))
             #expect(!left.contains { $0.contains("brand") })
         },
-        .init("a guest is told of the hierarchies that are shared, and of nothing else") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a guest is told of the hierarchies that are shared, and of nothing else") { stage in
             let database = stage.owner
             for guest in [grace, mary] {
                 try await subscribe(
@@ -254,13 +248,12 @@ enum FiringScenarios {
         .init("nobody is told of records that roles keep from him") { engine, _ in
             let owner = try await engine.full(.public)
             try await owner.save("r", ["price": .int64(7)])
-            _ = try await owner.require(.editSchema).edit([
+            try await owner.edit(
                 .setGrants(
                     [
                         Grant(role: "_creator", permissions: [.read, .write]),
                         Grant(role: "_icloud", permissions: [.create]),
-                    ], of: "Item")
-            ])
+                    ], of: "Item"))
             var (reader, creator) = (grace, mary)
             (reader.access, creator.access) = (.signedIn, .signedIn)
             for caller in [reader, creator, ada] {
@@ -279,15 +272,14 @@ enum FiringScenarios {
             let page = try await engine.full(.public, as: reader).require(.fireSubscriptions).firings(after: before)
             #expect(page.firings.map { $0.subscriptions.map(\.user) } == [[creator.userRecordName]])
         },
-        .init("a query whose field is gone fires no more") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a query whose field is gone fires no more") { database in
             try await database.save("r", in: notes, ["price": .int64(1), "other": .int64(1)])
             try await subscribe([query("q", [price(.greaterThan, 0)])], in: database)
             #expect(
                 try await fired(in: database) { try await database.save("r", in: notes, ["price": .int64(2)]) } == [
                     "update r: q"
                 ])
-            _ = try await database.require(.editSchema).edit([.removeField("price", in: "Item")])
+            try await database.edit(.removeField("price", in: "Item"))
             #expect(
                 try await fired(in: database) { try await database.save("r", in: notes, ["other": .int64(2)]) } == [])
         },

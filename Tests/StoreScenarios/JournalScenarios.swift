@@ -33,8 +33,7 @@ enum JournalScenarios {
             #expect(entries.map(\.replaced) == [nil] + moments.dropLast().map { $0 })
             #expect(Set(moments).count == 4)
         },
-        .init("a journal is read in pages, and of nothing it is empty") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a journal is read in pages, and of nothing it is empty") { database in
             for number in 1...7 { try await database.save("r", in: notes, ["a": .int64(Int64(number))]) }
             let recordID = RecordID(recordName: "r", zoneID: notes)
             var read: [RecordJournalEntry] = []
@@ -71,8 +70,7 @@ enum JournalScenarios {
             }
             #expect(refused == .zoneNotFound)
         },
-        .init("records deleted by a cascade, or with their type, can be restored") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("records deleted by a cascade, or with their type, can be restored") { database in
             try await database.save("target", in: notes)
             try await database.save(
                 "child", in: notes,
@@ -81,7 +79,7 @@ enum JournalScenarios {
             let child = try await entries("child", database)
             #expect(child.map(\.kind) == [.deleted, .created])
             try await database.save("brand", type: "Brand", in: notes, ["title": .string("x")])
-            _ = try await database.require(.editSchema).edit([.removeType("Brand")])
+            try await database.edit(.removeType("Brand"))
             let brand = try await entries("brand", database)
             #expect(brand.map(\.kind) == [.deleted, .created] && brand.allSatisfy { $0.recordType == "Brand" })
             let record = try await database.require(.keepJournal).revert(
@@ -90,8 +88,7 @@ enum JournalScenarios {
             #expect(try record.fields.values(of: ["title"]) == ["title": .string("x")])
             #expect(try await database.require(.showSchema).schema().types["Brand"]?.fields["title"]?.type == .string)
         },
-        .init("a refused batch leaves no trace, and a zone that ended none either") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a refused batch leaves no trace, and a zone that ended none either") { database in
             try await database.save("r", in: notes, ["a": .int64(1)])
             let both = [
                 RecordOperation(.forceUpdate, recordName: "r", fields: ["a": FieldInput(.int64(2))]),
@@ -148,8 +145,7 @@ enum JournalScenarios {
             let refused = await refusal { _ = try await database.require(.keepJournal).revert(missing) }
             #expect(refused?.code == .notFound)
         },
-        .init("a deleted record is brought back by its last version, not by its deletion") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a deleted record is brought back by its last version, not by its deletion") { database in
             let recordID = RecordID(recordName: "r", zoneID: notes)
             let saved = try await database.save("r", in: notes, ["a": .int64(1)])
             try await database.delete("r", in: notes)
@@ -169,11 +165,10 @@ enum JournalScenarios {
             #expect(back.fields == saved.fields)
             #expect(try await entries("r", database).map(\.kind) == [.created, .deleted, .created])
         },
-        .init("values of a field that was removed stay in the past") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("values of a field that was removed stay in the past") { database in
             try await database.save("r", in: notes, ["a": .int64(1), "b": .int64(2)])
             try await database.save("r", in: notes, ["a": .int64(3)])
-            _ = try await database.require(.editSchema).edit([.removeField("b", in: "Item")])
+            try await database.edit(.removeField("b", in: "Item"))
             let known = try await entries("r", database).map { try $0.fields.values(of: ["a", "b"]) }
             #expect(known == [["a": .int64(3)], ["a": .int64(1), "b": .int64(2)]])
         },
@@ -225,8 +220,7 @@ enum JournalScenarios {
                     all.entries[0]
                 ])
         },
-        .init("a hundred earlier versions of a record are kept") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a hundred earlier versions of a record are kept") { database in
             for number in 0..<140 { try await database.save("r", in: notes, ["a": .int64(Int64(number))]) }
             let page = try await database.require(.keepJournal).journal(
                 RecordJournalRequest(RecordID(recordName: "r", zoneID: notes), limit: PageLimit(records: 500)))

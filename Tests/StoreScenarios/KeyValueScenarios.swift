@@ -68,8 +68,7 @@ enum KeyValueScenarios {
                     .integer(4)
                 ])
         },
-        .init("a full key-value store refuses the whole request") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a full key-value store refuses the whole request") { database in
             try await change(
                 .set("half", filler(KeyValueLimits.bytes / 2)), .set("rest", filler(KeyValueLimits.bytes / 2)),
                 in: database)
@@ -90,8 +89,7 @@ enum KeyValueScenarios {
                 try await database.require(.keepKeyValues).keyValues(since: nil).usage
                     == KeyValueUsage(keys: 1, bytes: KeyValueLimits.bytes))
         },
-        .init("a key-value store has 1,024 keys of 64 bytes") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a key-value store has 1,024 keys of 64 bytes") { database in
             let operations = (0..<KeyValueLimits.keys).map { KeyValueOperation.set(Name("k\($0)"), .string("")) }
             #expect(
                 try await database.require(.keepKeyValues).modifyKeyValues(operations)
@@ -109,8 +107,7 @@ enum KeyValueScenarios {
             let usage = try await database.require(.keepKeyValues).keyValues(since: nil).usage
             #expect(usage == KeyValueUsage(keys: KeyValueLimits.keys, bytes: 0))
         },
-        .init("a key-value store forgets old removals, and tokens from before them") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a key-value store forgets old removals, and tokens from before them") { database in
             try await change(.set("kept", .bool(true)), in: database)
             let begun = try await database.require(.keepKeyValues).keyValues(since: nil).syncToken
             var later = begun
@@ -180,8 +177,7 @@ enum KeyValueScenarios {
                 await refusal { _ = try await database.require(.keepKeyValues).keyValues(since: token) }
                     == TokenCodec.expired)
         },
-        .init("records and key-value stores do not change each other") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("records and key-value stores do not change each other") { database in
             try await database.save("r", in: notes)
             try await change(.set("k", .bool(true)), in: database)
             let (token, zone) = (

@@ -5,8 +5,7 @@ internal import Testing
 /// Capabilities besides lookups, queries and feeds.
 enum ListingScenarios {
     static let all: [Scenario] = [
-        .init("a zone's records are listed by name, page by page, types chosen") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a zone's records are listed by name, page by page, types chosen") { database in
             for name in ["b", "a", "é", "e\u{301}", "c"] as [Name] {
                 try await database.save(name, in: notes, ["a": .int64(1)])
             }
@@ -41,8 +40,7 @@ enum ListingScenarios {
             let refused2 = await refusal { _ = try await database.participants(of: ZoneID(zoneName: "Nowhere")) }
             #expect(refused2 == .zoneNotFound)
         },
-        .init("a zone's counts are those of its records and deletions") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a zone's counts are those of its records and deletions") { database in
             for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes) }
             try await database.save("o", type: "Other", in: notes)
             try await database.delete("a", in: notes)
@@ -50,8 +48,7 @@ enum ListingScenarios {
                 try await database.require(.countRecords).counts(in: notes)
                     == ZoneCounts(records: ["Item": 2, "Other": 1], deletions: 1))
         },
-        .init("records beyond the size of a response fail individually, except the first") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("records beyond the size of a response fail individually, except the first") { database in
             let names: [Name] = ["a", "b", "c"]
             for name in names {
                 try await database.save(
@@ -69,8 +66,7 @@ enum ListingScenarios {
             let keyed = try await outcome(2000, ["short"])
             #expect(keyed == [.recordNotFound, nil, nil, nil])
         },
-        .init("a schema is read as it was edited, grants and system indexes included") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a schema is read as it was edited, grants and system indexes included") { database in
             let type = RecordType(
                 name: "Brand",
                 fields: [
@@ -82,16 +78,15 @@ enum ListingScenarios {
                 grants: [
                     Grant(role: "_world", permissions: [.read, .create]), Grant(role: "editors", permissions: [.write]),
                 ])
-            let edited = try await database.require(.editSchema).edit([.addRole("editors"), .addType(type)])
+            let edited = try await database.edit(.addRole("editors"), .addType(type))
             #expect(
                 edited.types["Brand"]?.fields == type.fields
                     && edited.types["Brand"]?.systemIndexes == type.systemIndexes)
             #expect(Set(edited.types["Brand"]?.grants ?? []) == Set(type.grants))
             #expect(try await database.require(.showSchema).schema() == edited)
-            let fewer = try await database.require(.editSchema).edit([
+            let fewer = try await database.edit(
                 .setIndexes([], of: .custom("title"), in: "Brand"),
-                .setIndexes(.queryable, of: .system(.modTime), in: "Brand"),
-            ])
+                .setIndexes(.queryable, of: .system(.modTime), in: "Brand"))
             #expect(
                 fewer.types["Brand"]?.fields["title"]?.indexes == []
                     && fewer.types["Brand"]?.systemIndexes[.modTime] == .queryable)
@@ -113,8 +108,7 @@ enum ListingScenarios {
             #expect(
                 try changes[1].record?.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])
         },
-        .init("a page of changes ends where its bytes do") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a page of changes ends where its bytes do") { database in
             for number in 0..<6 {
                 try await database.save(
                     Name("r\(number)"), in: notes, ["text": .string(String(repeating: "x", count: 1000))])
@@ -123,8 +117,7 @@ enum ListingScenarios {
                 ZoneChangesRequest(notes, limit: PageLimit(records: 6, bytes: 2500)))
             #expect((1...3).contains(page.changes.count) && page.moreComing)
         },
-        .init("expired tokens are refused, and stay expired; new ones are good") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("expired tokens are refused, and stay expired; new ones are good") { database in
             try await database.save("r", in: notes)
             let zoneToken = try await database.pull(notes).token
             let databaseToken = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
@@ -153,8 +146,7 @@ enum ListingScenarios {
             try await engine.full(.private).save("news", in: notes)
             #expect(try await follower.value == ["news"])
         },
-        .init("a record's position is that of its latest change in the feed") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a record's position is that of its latest change in the feed") { database in
             guard database.can(.positionRecords) else { return }
             for name in ["a", "b", "a"] as [Name] { try await database.save(name, in: notes) }
             let changes = try await database.pull(notes).changes

@@ -5,8 +5,7 @@ internal import Testing
 /// A mirror of another container, and the edits made in it.
 enum MirrorScenarios {
     static let all: [Scenario] = [
-        .init("a mirror shows names, change tags, users and times of the origin") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("a mirror shows names, change tags, users and times of the origin") { mirror in
             let record = version("r", "tag1", ["text": .string("a")], by: grace)
             let outcome = try await mirror.require(.mirrorRecords).mirror(
                 MirrorBatch(notes, changes: [.init(.saved(record))], marks: ["zone": "token1"]))
@@ -27,8 +26,7 @@ enum MirrorScenarios {
             #expect(found.map(\.recordID.recordName) == ["r"])
             #expect(try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).isEmpty)
         },
-        .init("the journal of a mirror has the change tags of the origin") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("the journal of a mirror has the change tags of the origin") { mirror in
             for tag in ["tag1", "tag2"] {
                 _ = try await mirror.require(.mirrorRecords).mirror(
                     MirrorBatch(notes, changes: [.init(.saved(version("r", tag, ["text": .string(tag)])))]))
@@ -39,8 +37,7 @@ enum MirrorScenarios {
             .entries
             #expect(entries.map(\.recordChangeTag) == ["tag2", "tag1"])
         },
-        .init("news that come twice change nothing the second time") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("news that come twice change nothing the second time") { mirror in
             let batch = MirrorBatch(
                 notes,
                 changes: [
@@ -54,8 +51,7 @@ enum MirrorScenarios {
             #expect(again.saved == 0 && again.deleted == 0 && again.unchanged == 3)
             #expect(try await mirror.pull(notes, since: token).changes.isEmpty)
         },
-        .init("deletions in the origin reach the mirror, and a name can come back as another type") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("deletions in the origin reach the mirror, and a name can come back as another type") { mirror in
             _ = try await mirror.require(.mirrorRecords).mirror(
                 MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
             let outcome = try await mirror.require(.mirrorRecords).mirror(
@@ -70,8 +66,7 @@ enum MirrorScenarios {
             #expect(a == nil && b?.recordType == "Other" && b?.recordChangeTag == "3")
             #expect(try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).isEmpty)
         },
-        .init("a zone with records of its own does not become a mirror") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a zone with records of its own does not become a mirror") { database in
             try await database.save("own", in: notes)
             let refused = await refusal {
                 _ = try await database.require(.mirrorRecords).mirror(
@@ -84,8 +79,7 @@ enum MirrorScenarios {
             try await database.save("own", in: notes, ["text": .string("again")])
             #expect(try await database.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).isEmpty)
         },
-        .init("changes in a mirror are edits with the version that they were made on") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("changes in a mirror are edits with the version that they were made on") { mirror in
             let (a, b) = (version("a", "1", ["text": .string("a")]), version("b", "2"))
             _ = try await mirror.require(.mirrorRecords).mirror(
                 MirrorBatch(notes, changes: [.init(.saved(a)), .init(.saved(b))]))
@@ -111,8 +105,7 @@ enum MirrorScenarios {
                 try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).map(\.recordID.recordName)
                     == ["b", "a"])
         },
-        .init("the origin's own version of an edited record is no conflict, a later one is") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("the origin's own version of an edited record is no conflict, a later one is") { mirror in
             let base = version("a", "1", ["text": .string("a")])
             _ = try await mirror.require(.mirrorRecords).mirror(MirrorBatch(notes, changes: [.init(.saved(base))]))
             try await mirror.save("a", in: notes, ["text": .string("mine")])
@@ -166,8 +159,7 @@ enum MirrorScenarios {
                 #expect(try record?.fields.values(of: ["text"]) == ["text": text])
             }
         },
-        .init("an accepted edit is done, and one that was changed on its way stays") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("an accepted edit is done, and one that was changed on its way stays") { mirror in
             _ = try await mirror.require(.mirrorRecords).mirror(
                 MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
             for name in ["a", "b"] as [Name] { try await mirror.save(name, in: notes, ["text": .string("mine")]) }
@@ -187,8 +179,7 @@ enum MirrorScenarios {
             #expect(left.map(\.recordID.recordName) == ["b"] && left[0].base?.recordChangeTag == "4")
             #expect(try left[0].mine?.fields.values(of: ["text"]) == ["text": .string("later")])
         },
-        .init("an edit whose answer was lost is recognized, even if the record was edited again") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("an edit whose answer was lost is recognized, even if the record was edited again") { mirror in
             _ = try await mirror.require(.mirrorRecords).mirror(
                 MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
             for name in ["a", "b", "new"] as [Name] {
@@ -209,8 +200,7 @@ enum MirrorScenarios {
                 left.map(\.recordID.recordName) == ["b", "new"] && left.map { $0.base?.recordChangeTag } == ["4", "5"])
             #expect(left.map { $0.mine == nil } == [false, true] && left.allSatisfy { $0.sent == nil })
         },
-        .init("records that the origin no longer has are those whose names were not given") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("records that the origin no longer has are those whose names were not given") { mirror in
             let changes = ["a", "b", "c", "d"].map {
                 MirrorBatch.Change(.saved(version(Name($0), $0, type: $0 == "d" ? "Other" : "Item")))
             }
@@ -236,8 +226,7 @@ enum MirrorScenarios {
                     in: notes, recordType: nil, after: nil, limit: 10)
                     == ["b", "d"])
         },
-        .init("deletions by a cascade in a mirror are edits too") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("deletions by a cascade in a mirror are edits too") { mirror in
             let child = version(
                 "child", "2", ["owner": .reference(Reference(recordName: "owner", action: .deleteSelf))])
             _ = try await mirror.require(.mirrorRecords).mirror(
@@ -266,8 +255,7 @@ enum MirrorScenarios {
                 #expect(again.unchanged == 2 && again.encryptedInPublic == 0)
             }
         },
-        .init("a field of another type than in the schema is named") { engine, _ in
-            let mirror = try await engine.withZone()
+        .zone("a field of another type than in the schema is named") { mirror in
             _ = try await mirror.require(.mirrorRecords).mirror(
                 MirrorBatch(notes, changes: [.init(.saved(version("a", "1", ["text": .string("a")])))]))
             let refused = await refusal {

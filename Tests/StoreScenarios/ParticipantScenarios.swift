@@ -9,8 +9,7 @@ enum ParticipantScenarios {
 
     /// For engines that are told the addresses of callers.
     static let here: [Scenario] = [
-        .init("a user who is invited by two addresses takes part once, and leaves for good") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a user who is invited by two addresses takes part once, and leaves for good") { stage in
             let byMail = ShareParticipant(
                 participantID: "mail", lookupInfo: LookupInfo(emailAddress: SharingStage.graceAddress),
                 permission: .readWrite)
@@ -114,8 +113,7 @@ enum ParticipantScenarios {
             #expect(try await stage.owner.participants(of: notes).isEmpty)
             #expect(try await stage.shared(grace).zones().isEmpty)
         },
-        .init("a user takes part once, whatever the entries say, and leaves completely") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a user takes part once, whatever the entries say, and leaves completely") { stage in
             let share = try await stage.share(with: [SharingStage.invitation(grace, .readOnly)])
             try await stage.accept(share, as: grace)
             let all = try #require(try await stage.current("share").sharing?.share?.participants)
@@ -144,8 +142,7 @@ enum ParticipantScenarios {
             try await stage.accept(invited, as: grace)
             #expect(try await stage.visible(to: grace, of: hierarchy) == hierarchy)
         },
-        .init("a participant who came by the link gets an entry that stays") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a participant who came by the link gets an entry that stays") { stage in
             let share = try await stage.share(publicPermission: .readOnly)
             try await stage.accept(share, as: grace)
             let open = try await stage.current("share")
@@ -195,8 +192,7 @@ enum ParticipantScenarios {
                 #expect(try await stage.visible(to: grace, of: hierarchy) == [])
             }
         },
-        .init("a user who leaves a zone leaves the shares that give no right too") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a user who leaves a zone leaves the shares that give no right too") { stage in
             let list = try await stage.share(with: [SharingStage.invitation(grace)])
             let diary = try await stage.share("diary", as: "diary share", with: [SharingStage.invitation(grace)])
             for share in [list, diary] { try await stage.accept(share, as: grace) }
@@ -217,8 +213,7 @@ enum ParticipantScenarios {
             #expect(try await give(.readWrite) == [.accepted, .removed])
             #expect(try await stage.shared(grace).zones().isEmpty)
         },
-        .init("texts of participants are bounded") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("texts of participants are bounded") { stage in
             let long = String(repeating: "x", count: RecordID.nameLimit + 1)
             let invalid: [(ShareParticipant, member: String)] = [
                 (

@@ -23,9 +23,8 @@ public struct QueryItem: Sendable {
     /// Saves all items in the public database.
     public static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.public)
-        _ = try await database.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
-        ])
+        try await database.edit(
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]])))
         for start in stride(from: 0, to: all.count, by: 200) {
             for outcome in try await database.modify(
                 ModifyRequest(all[start..<min(start + 200, all.count)].map(\.operation)))

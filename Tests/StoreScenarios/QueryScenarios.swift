@@ -15,11 +15,8 @@ enum QueryScenarios {
                 }
             }
         },
-        .init("words and texts that are longer than an index entry are told apart") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))
-            ])
+        .database("words and texts that are longer than an index entry are told apart") { database in
+            try await database.edit(.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable])))
             // Compressed, it would be short.
             var state: UInt64 = 1
             let long = String(
@@ -44,11 +41,8 @@ enum QueryScenarios {
             #expect(try await names(.containsAnyTokens, "\(long)a \(long)c") == "")
             #expect(try await names(.containsAnyTokens, "\(long)d") == "a")
         },
-        .init("a place with two names is one: +180° and -180°, and the poles") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))
-            ])
+        .database("a place with two names is one: +180° and -180°, and the poles") { database in
+            try await database.edit(.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable])))
             let places: [(Name, Location)] = [
                 ("a", Location(latitude: 10, longitude: -180)), ("b", Location(latitude: 10, longitude: 180)),
                 ("c", Location(latitude: 10, longitude: -180)), ("d", Location(latitude: 10, longitude: 179.9)),
@@ -109,20 +103,14 @@ enum QueryScenarios {
             }
             #expect(refused2?.code == .badRequest)
         },
-        .init("a page after which nothing remains has no marker") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "One", systemIndexes: [.recordID: .queryable]))
-            ])
+        .database("a page after which nothing remains has no marker") { database in
+            try await database.edit(.addType(RecordType(name: "One", systemIndexes: [.recordID: .queryable])))
             try await database.save("only", type: "One")
             let page = try await database.query(QueryRequest(Query(recordType: "One"), limit: PageLimit(records: 1)))
             #expect(page.records.count == 1 && page.continuationMarker == nil)
         },
-        .init("a page ends where its bytes do, and brings the fields that were asked for") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))
-            ])
+        .database("a page ends where its bytes do, and brings the fields that were asked for") { database in
+            try await database.edit(.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable])))
             for number in 0..<6 {
                 try await database.save(
                     Name("r\(number)"), ["text": .string(String(repeating: "x", count: 1000)), "number": .int64(7)])

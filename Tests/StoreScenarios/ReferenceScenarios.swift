@@ -9,8 +9,7 @@ enum ReferenceScenarios {
     }
 
     static let all: [Scenario] = [
-        .init("DELETE_SELF follows the target, through any number of records and around circles") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("DELETE_SELF follows the target, through any number of records and around circles") { database in
             try await database.save("root", in: notes)
             try await database.save("child", in: notes, link("root", .deleteSelf))
             try await database.save("grandchild", in: notes, link("child", .deleteSelf))
@@ -24,8 +23,7 @@ enum ReferenceScenarios {
             #expect(
                 try await database.names(in: notes, of: ["root", "child", "grandchild", "bystander"]) == ["bystander"])
         },
-        .init("VALIDATE wants its target, and keeps it") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("VALIDATE wants its target, and keeps it") { database in
             let refused7 = await refusal { try await database.save("a", in: notes, link("missing", .validate)) }
             #expect(refused7?.code == .validatingReferenceError)
             #expect(try await database.names(in: notes, of: ["a"]).isEmpty)
@@ -41,8 +39,7 @@ enum ReferenceScenarios {
             try await database.save("a", in: notes, link("target", .none))
             try await database.delete("target", in: notes)
         },
-        .init("a chain that validates itself falls with its target, however long its texts are") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a chain that validates itself falls with its target, however long its texts are") { database in
             let words = (0..<14_000).map { "w\($0)" }.joined(separator: " ")
             try await database.save("target", in: notes)
             try await database.save(
@@ -67,8 +64,7 @@ enum ReferenceScenarios {
             let both = [RecordOperation(.forceDelete, recordName: "b"), RecordOperation(.forceDelete, recordName: "a")]
             #expect(try await database.outcomes(both, in: notes) == [nil, nil])
         },
-        .init("a record saved with a parent wants it in its zone or in its request") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a record saved with a parent wants it in its zone or in its request") { database in
             let missing = await refusal { try await database.save("child", in: notes, parent: .record("parent")) }
             #expect(missing?.code == .validatingReferenceError)
             #expect(
@@ -206,8 +202,7 @@ enum ReferenceScenarios {
                 #expect(try await database.fetch([parent.recordID], desiredKeys: nil) == [.success(parent)])
             }
         },
-        .init("no record is below itself, whatever the order") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("no record is below itself, whatever the order") { database in
             func save(_ pairs: (Name, Name?)...) -> [RecordOperation] {
                 pairs.map { name, parent in
                     RecordOperation(
@@ -252,8 +247,7 @@ enum ReferenceScenarios {
             #expect(try await outcomes(save(("a", "c"))) == [.badRequest])
             #expect(try await outcomes(save(("a", nil))) == [nil])
         },
-        .init("a parent, and what a reference keeps or deletes, is in the record's own zone") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a parent, and what a reference keeps or deletes, is in the record's own zone") { database in
             let other = ZoneID(zoneName: "Other")
             _ = try await database.modifyZones([.create(other)])
             for zoneID in [notes, other] { try await database.save("p", in: zoneID) }
@@ -283,8 +277,7 @@ enum ReferenceScenarios {
                 }
             }
         },
-        .init("a record with children stays, unless they move away or go with it") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a record with children stays, unless they move away or go with it") { database in
             func stays(_ kind: RecordOperation.Kind, _ name: Name, tag: String? = nil) async throws -> RecordError? {
                 let results = try await database.modify(
                     ModifyRequest([RecordOperation(kind, recordName: name, recordChangeTag: tag)], zoneID: notes))
@@ -373,8 +366,7 @@ enum ReferenceScenarios {
             try await database.save("child", in: notes, parent: .record("parent"))
             for result in try await database.modifyZones([.delete(notes)]) { _ = try result.get() }
         },
-        .init("a target that is deleted and saved in one batch keeps its VALIDATE references") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a target that is deleted and saved in one batch keeps its VALIDATE references") { database in
             try await database.save("root", in: notes)
             try await database.save("target", in: notes, link("root", .deleteSelf))
             try await database.save("validating", in: notes, link("target", .validate))
@@ -389,8 +381,7 @@ enum ReferenceScenarios {
             #expect(
                 try await database.names(in: notes, of: ["root", "target", "validating"]) == ["target", "validating"])
         },
-        .init("records that fall together may validate each other, in circles too") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("records that fall together may validate each other, in circles too") { database in
             try await database.save("root", in: notes)
             func links(_ validated: Name) -> [Name: FieldValue] {
                 [
@@ -405,8 +396,7 @@ enum ReferenceScenarios {
             try await database.delete("root", in: notes)
             #expect(try await database.names(in: notes, of: ["root", "a", "b", "c"]).isEmpty)
         },
-        .init("a list may refer to one record in two ways") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a list may refer to one record in two ways") { database in
             try await database.save("r", in: notes)
             func links(_ actions: Reference.Action...) -> [Name: FieldValue] {
                 ["links": .list(actions.map { .reference(Reference(recordName: "r", action: $0)) }, of: .reference)]
@@ -422,8 +412,7 @@ enum ReferenceScenarios {
             let error = await refusal { try await database.delete("r", in: notes) }
             #expect(error?.code == .validatingReferenceError)
         },
-        .init("a target takes 750 DELETE_SELF references") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a target takes 750 DELETE_SELF references") { database in
             try await database.save("target", in: notes)
             let fields = link("target", .deleteSelf).mapValues { FieldInput($0) }
             for start in stride(from: 0, to: 750, by: 150) {
@@ -437,8 +426,7 @@ enum ReferenceScenarios {
             // Saving an existing referrer again does not count toward the limit of 750.
             try await database.save("s0", in: notes, link("target", .deleteSelf))
         },
-        .init("referrers are known, parents among them") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("referrers are known, parents among them") { database in
             try await database.save("target", in: notes)
             try await database.save("a", in: notes, link("target", .none), parent: .record("target"))
             try await database.save(

@@ -40,7 +40,7 @@ public enum RoleScenarios {
             for (index, grants) in RoleGrants.all.enumerated() {
                 let type: Name = "P\(index)"
                 let added = RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants)
-                _ = try await mine.require(.editSchema).edit([.addType(added)])
+                try await mine.edit(.addType(added))
                 let rows:
                     [(
                         prefix: String, scope: DatabaseScope, zone: ZoneID, caller: Caller,
@@ -117,14 +117,12 @@ public enum RoleScenarios {
                 let editing = try await engine.full(.public)
                 var indexes: [SystemField: Indexes] = [.recordID: [.queryable, .sortable], .modTime: .sortable]
                 if isIndexed { indexes[.createdBy] = .queryable }
-                _ = try await editing.require(.editSchema).edit([
+                try await editing.edit(
                     .addType(
                         RecordType(
                             name: type,
                             fields: ["n": FieldDefinition(type: FieldType(.int64), indexes: [.queryable, .sortable])],
-                            systemIndexes: indexes,
-                            grants: [Grant(role: "_creator", permissions: [.read])]))
-                ])
+                            systemIndexes: indexes, grants: [Grant(role: "_creator", permissions: [.read])])))
                 var own: [Name] = []
                 for number in 0..<90 {
                     let isOwn = number % 3 == 0
@@ -246,9 +244,8 @@ public enum RoleScenarios {
                 .forceUpdate, recordName: name, recordType: "Users", fields: ["roles": .cleared])
             #expect(try await database.outcomes([cleared]) == [.accessDenied])
             let other = try await engine.full(.public, as: editors)
-            _ = try await engine.full(.public).require(.editSchema).edit([
-                .setGrants([Grant(role: "_world", permissions: [.read, .create, .write])], of: "Users")
-            ])
+            try await engine.full(.public).edit(
+                .setGrants([Grant(role: "_world", permissions: [.read, .create, .write])], of: "Users"))
             let refused = await refusal { try await other.save(name, type: "Users", ["nick": .string("x")]) }
             #expect(refused == RecordError(.accessDenied, "WRITE operation not permitted"))
             #expect(try await other.fetch([RecordID(recordName: name)], desiredKeys: nil)[0].get() == replaced)

@@ -11,7 +11,7 @@ struct RoleStage {
         self.engine = engine
         self.clock = clock
         let database = try await engine.full(.public, as: mary)
-        _ = try await database.require(.editSchema).edit([.addRole("Editors"), .addRole("Readers")])
+        try await database.edit(.addRole("Editors"), .addRole("Readers"))
         _ = try await database.fetch([RecordID(recordName: mary.userRecordName)], desiredKeys: nil)
         let roles = FieldValue.list([.int64(CustomRole.number(of: "Editors"))], of: .int64)
         try await database.save(mary.userRecordName, type: "Users", ["roles": roles])
@@ -20,9 +20,8 @@ struct RoleStage {
     /// Adds a type with grants, and its records in the public database.
     /// - Returns: the records that a query finds, with their creators.
     func prepare(_ type: Name, _ grants: RoleGrants, prefix: String) async throws -> [Name: RoleCaller] {
-        _ = try await engine.full(.public).require(.editSchema).edit([
-            .addType(RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants))
-        ])
+        try await engine.full(.public).edit(
+            .addType(RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants)))
         var creators = Dictionary(
             uniqueKeysWithValues: try await fill(type, prefix: prefix, .public, .default).map {
                 ($0, RoleCaller.creator)

@@ -5,20 +5,17 @@ internal import Testing
 /// Saving, changing and deleting records, one by one and in batches.
 enum SaveScenarios {
     static let all: [Scenario] = [
-        .init("create fails when the name exists") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("create fails when the name exists") { database in
             try await database.save("r", as: .create)
             let error = await refusal { try await database.save("r", as: .create) }
             #expect(error == RecordError(.conflict, "record to insert already exists"))
         },
-        .init("create without a name makes one") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("create without a name makes one") { database in
             let saved = try await database.modify(ModifyRequest([RecordOperation(.create, recordType: "Item")]))
             guard case .saved(let record) = try saved[0].get() else { return #expect(Bool(false)) }
             #expect(record.recordID.recordName.utf8.count == 36)
         },
-        .init("update merges, replace clears, and both want the current tag") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("update merges, replace clears, and both want the current tag") { database in
             let first = try await database.save("r", ["a": .int64(1), "b": .int64(2)])
             let second = try await database.save("r", as: .update, tag: first.recordChangeTag, ["b": .int64(3)])
             #expect(try second.fields.values(of: ["a", "b"]) == ["a": .int64(1), "b": .int64(3)])
@@ -34,8 +31,7 @@ enum SaveScenarios {
             let untagged = await refusal { try await database.save("r", as: .update, ["a": .int64(9)]) }
             #expect(untagged?.code == .badRequest)
         },
-        .init("the force operations create, merge or replace whatever the tag") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("the force operations create, merge or replace whatever the tag") { database in
             try await database.save("r", as: .forceUpdate, ["a": .int64(1)])
             let merged = try await database.save("r", as: .forceUpdate, tag: "zz", ["b": .int64(2)])
             #expect(try merged.fields.decoded().map(\.name) == ["a", "b"])
@@ -45,16 +41,14 @@ enum SaveScenarios {
             try await database.delete("r")
             #expect(try await database.names(of: ["r"]).isEmpty)
         },
-        .init("null clears a field") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("null clears a field") { database in
             try await database.save("r", ["a": .int64(1), "b": .int64(2)])
             let operation = RecordOperation(.forceUpdate, recordName: "r", recordType: "Item", fields: ["a": .cleared])
             _ = try await database.modify(ModifyRequest([operation]))
             let found = try await database.fetch([RecordID(recordName: "r")], desiredKeys: nil)
             #expect(try found[0].get().fields.decoded().map(\.name) == ["b"])
         },
-        .init("an atomic batch in a custom zone is all or nothing") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("an atomic batch in a custom zone is all or nothing") { database in
             try await database.save("taken", in: notes)
             let batch = [
                 RecordOperation(.create, recordName: "a", recordType: "Item"),
@@ -68,8 +62,7 @@ enum SaveScenarios {
             #expect(try await database.outcomes(batch, in: notes, atomic: false) == [nil, .conflict, nil])
             #expect(try await database.names(in: notes, of: ["a", "taken"]) == ["a", "taken"])
         },
-        .init("the default zone applies what it can") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("the default zone applies what it can") { database in
             try await database.save("taken")
             let batch = [
                 RecordOperation(.create, recordName: "taken", recordType: "Item"),
@@ -110,14 +103,12 @@ enum SaveScenarios {
                 #expect(refused5?.code == .badRequest)
             }
         },
-        .init("a record keeps its type") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a record keeps its type") { database in
             try await database.save("r", type: "Item")
             let refused6 = await refusal { try await database.save("r", type: "Other") }
             #expect(refused6?.code == .badRequest)
         },
-        .init("a name is not cut at a NUL") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a name is not cut at a NUL") { database in
             try await database.save("a", in: notes)
             let link: [Name: FieldValue] = ["link": .reference(Reference(recordName: "a\u{0}b", action: .deleteSelf))]
             let reference = await refusal { try await database.save("child", in: notes, link) }
@@ -128,8 +119,7 @@ enum SaveScenarios {
             let zone = try await database.fetchZones([ZoneID(zoneName: "Notes\u{0}x")])[0]
             #expect(zone == .failure(.zoneNotFound))
         },
-        .init("a default zone of somebody else is not this one") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a default zone of somebody else is not this one") { database in
             try await database.save("r")
             let foreign = ZoneID(zoneName: "_defaultZone", ownerRecordName: "_other")
             let saved = await refusal { try await database.save("r", in: foreign) }
@@ -152,8 +142,7 @@ enum SaveScenarios {
             ]
             #expect(try await database.outcomes(batch, in: notes, atomic: false) == [.badRequest, nil])
         },
-        .init("composed and decomposed names are different records") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("composed and decomposed names are different records") { database in
             try await database.save("\u{e9}", ["a": .int64(1)])
             try await database.save("e\u{301}", ["a": .int64(2)])
             let found = try await database.fetch(

@@ -14,6 +14,24 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
         self.play = play
     }
 
+    /// A scenario in the private database, which has the zone ``notes``.
+    static func zone(_ name: String, _ play: @escaping @Sendable (any RecordDatabase) async throws -> Void) -> Scenario
+    {
+        Scenario(name) { engine, _ in try await play(engine.withZone()) }
+    }
+
+    /// A scenario in the private database.
+    static func database(_ name: String, _ play: @escaping @Sendable (any RecordDatabase) async throws -> Void)
+        -> Scenario
+    {
+        Scenario(name) { engine, _ in try await play(engine.full(.private)) }
+    }
+
+    /// A scenario with people who share records.
+    static func sharing(_ name: String, _ play: @escaping @Sendable (SharingStage) async throws -> Void) -> Scenario {
+        Scenario(name) { engine, _ in try await play(SharingStage(on: engine)) }
+    }
+
     public var testDescription: String { name }
 
     /// All scenarios, by subject.

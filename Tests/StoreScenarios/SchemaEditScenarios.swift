@@ -5,14 +5,13 @@ internal import Testing
 /// Edits of types, fields, roles and grants, and their effects on records.
 enum SchemaEditScenarios {
     static let all: [Scenario] = [
-        .init("removing a type deletes its records as deletions do, and keeps the others") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("removing a type deletes its records as deletions do, and keeps the others") { database in
             try await database.save(
                 "a", in: notes, ["link": .reference(Reference(recordName: "b", action: .deleteSelf))])
             try await database.save("b", type: "Other", in: notes, ["text": .string("x")], parent: .record("a"))
             try await database.save("c", type: "Other", ["text": .string("y")])
             let token = try await database.pull(notes).token
-            let schema = try await database.require(.editSchema).edit([.removeType("Other")])
+            let schema = try await database.edit(.removeType("Other"))
             #expect(schema.types["Other"] == nil)
             #expect(try await database.names(in: notes, of: ["a", "b"]) == ["a"])
             #expect(try await database.names(of: ["c"]).isEmpty)
@@ -36,10 +35,9 @@ enum SchemaEditScenarios {
             let answer = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Other"))) }
             #expect(answer?.reason == "Did not find record type: Other")
         },
-        .init("a type that is deleted and created again is a new type") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a type that is deleted and created again is a new type") { database in
             try await database.save("a", in: notes, ["value": .string("x")])
-            _ = try await database.require(.editSchema).edit([.removeType("Item")])
+            try await database.edit(.removeType("Item"))
             try await database.save("b", in: notes, ["value": .int64(5)])
             #expect(try await database.require(.showSchema).schema().types["Item"]?.fields["value"]?.type == .int64)
             let found = try await database.all(
@@ -49,8 +47,7 @@ enum SchemaEditScenarios {
             #expect(try await database.pull(notes).changes.map(\.recordID.recordName) == ["b"])
             #expect(try await database.require(.countRecords).counts(in: notes).records == ["Item": 1])
         },
-        .init("removing a field removes its values without new change tags") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("removing a field removes its values without new change tags") { database in
             let saved = try await database.save(
                 "a", in: notes,
                 [
@@ -58,9 +55,7 @@ enum SchemaEditScenarios {
                     "link": .reference(Reference(recordName: "a", action: .validate)),
                 ])
             let token = try await database.pull(notes).token
-            let schema = try await database.require(.editSchema).edit([
-                .removeField("go", in: "Item"), .removeField("link", in: "Item"),
-            ])
+            let schema = try await database.edit(.removeField("go", in: "Item"), .removeField("link", in: "Item"))
             #expect(schema.types["Item"]?.fields.keys.sorted() == ["keep"])
             let found = try #require(
                 try await database.fetch([RecordID(recordName: "a", zoneID: notes)], desiredKeys: nil).first?.get())
@@ -83,24 +78,21 @@ enum SchemaEditScenarios {
                 Query(recordType: "Item", filters: anyGo, sorts: [Query.Sort("go")]), in: .zone(notes))
             #expect(sorted.map(\.recordID.recordName) == ["a"])
         },
-        .init("a field becomes another type by losing its values") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a field becomes another type by losing its values") { database in
             try await database.save("a", in: notes, ["value": .string("5")])
             try await database.save("b", in: notes, ["value": .string("6")])
             let refused = await refusal {
-                _ = try await database.require(.editSchema).edit([
-                    .addType(RecordType(name: "Item", fields: ["value": FieldDefinition(type: .int64)]))
-                ])
+                try await database.edit(
+                    .addType(RecordType(name: "Item", fields: ["value": FieldDefinition(type: .int64)])))
             }
             #expect(refused?.reason == "Field 'value' of type 'Item' has type STRING, which can't be changed to INT64")
-            _ = try await database.require(.editSchema).edit([
+            try await database.edit(
                 .removeField("value", in: "Item"),
                 .addType(
                     RecordType(
                         name: "Item",
                         fields: ["value": FieldDefinition(type: .int64, indexes: [.queryable, .sortable])],
-                        systemIndexes: [.recordID: .queryable])),
-            ])
+                        systemIndexes: [.recordID: .queryable])))
             try await database.save("b", in: notes, ["value": .int64(6)])
             let found = try await database.all(
                 Query(recordType: "Item", sorts: [Query.Sort("value", ascending: false)]), in: .zone(notes))
@@ -108,8 +100,7 @@ enum SchemaEditScenarios {
             let history = try await database.require(.showSchema).schemaHistory(before: nil, limit: 1)
             #expect(history.first?.changes.contains { $0.contains("value") } == true)
         },
-        .init("edits are all done or none") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("edits are all done or none") { database in
             try await database.save("a", in: notes, ["text": .string("x")])
             let before = try await database.require(.showSchema).schema()
             let entries = try await database.require(.showSchema).schemaHistory(before: nil, limit: 99).count
@@ -124,9 +115,8 @@ enum SchemaEditScenarios {
                 try await database.fetch([RecordID(recordName: "a", zoneID: notes)], desiredKeys: nil).first?.get()
                     .fields.decoded().count == 1)
         },
-        .init("each edit has its refusals") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
+        .database("each edit has its refusals") { database in
+            try await database.edit(
                 .addRole("Editor"),
                 .addType(
                     RecordType(
@@ -134,8 +124,7 @@ enum SchemaEditScenarios {
                         fields: [
                             "text": FieldDefinition(type: .string), "list": FieldDefinition(type: .list(.int64)),
                             "file": FieldDefinition(type: .asset), "year": FieldDefinition(type: .int64),
-                        ], grants: [Grant(role: "Editor", permissions: [.read, .write])])),
-            ])
+                        ], grants: [Grant(role: "Editor", permissions: [.read, .write])])))
             func answer(_ edits: SchemaEdit...) async -> String {
                 await refusal { _ = try await database.require(.editSchema).edit(edits) }?.reason ?? "done"
             }
@@ -178,26 +167,23 @@ enum SchemaEditScenarios {
             #expect(await answer(.removeField("year", in: "Item")) == "done")
             #expect(try await database.require(.showSchema).schema().types["Item"]?.compositeIndexes.isEmpty == true)
         },
-        .init("how a number is spelled stays, and saves keep to its values") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
+        .database("how a number is spelled stays, and saves keep to its values") { database in
+            try await database.edit(
                 .addType(
                     RecordType(
                         name: "Item",
                         fields: [
                             "n": FieldDefinition(type: FieldType(.double, number: NumberPreference.none)),
                             "i": FieldDefinition(type: FieldType(.int64, number: .int64)),
-                        ]))
-            ])
+                        ])))
             try await database.save("a", ["n": .double(1.5), "i": .int64(2)])
             #expect(
                 try await database.require(.showSchema).schema().types["Item"]?.fields["n"]?.type.number
                     == NumberPreference.none)
             #expect(try await database.require(.showSchema).schema().types["Item"]?.fields["i"]?.type.number == .int64)
             // The same values, with another spelling of the type.
-            let schema = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Item", fields: ["i": FieldDefinition(type: .int64)]))
-            ])
+            let schema = try await database.edit(
+                .addType(RecordType(name: "Item", fields: ["i": FieldDefinition(type: .int64)])))
             #expect(schema.types["Item"]?.fields["i"]?.type == .int64)
             let found = try await database.fetch([RecordID(recordName: "a")], desiredKeys: nil).first?.get().fields
                 .decoded()

@@ -12,9 +12,9 @@ enum SchemaLifeScenarios {
             clock.advance(1000)
             _ = try await engine.full(.private, as: grace).require(.editSchema).edit(
                 [.setIndexes([], of: .custom("text"), in: "Item")], because: .schemaImport)
-            _ = try await database.require(.editSchema).edit([.addRole("Editor")])
+            try await database.edit(.addRole("Editor"))
             // Nothing changed, so the history has no new entry.
-            _ = try await database.require(.editSchema).edit([.addRole("Editor")])
+            try await database.edit(.addRole("Editor"))
             try await database.save("b", ["text": .string("x")])
             let all = try await database.require(.showSchema).schemaHistory(before: nil, limit: 99)
             #expect(all.count == start + 3)
@@ -31,8 +31,7 @@ enum SchemaLifeScenarios {
                     all[1], all[2],
                 ])
         },
-        .init("a batch that fails leaves no history") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a batch that fails leaves no history") { database in
             let entries = try await database.require(.showSchema).schemaHistory(before: nil, limit: 99).count
             let batch = [
                 RecordOperation(.create, recordName: "a", recordType: "Brand", fields: ["new": FieldInput(.int64(1))]),
@@ -48,12 +47,12 @@ enum SchemaLifeScenarios {
                 "author": FieldDefinition(type: .string, indexes: .queryable),
                 "year": FieldDefinition(type: .int64, indexes: .sortable),
             ]
-            _ = try await development.require(.editSchema).edit([.addType(RecordType(name: "Book", fields: fields))])
+            try await development.edit(.addType(RecordType(name: "Book", fields: fields)))
             _ = try await production.require(.deploySchema).deploy(
                 try await development.require(.showSchema).schema(), waitingForIndexes: true)
             let composite = CompositeIndex(filter: .custom("author"), sort: .custom("year"))
             #expect(
-                try await production.require(.editSchema).edit([.addCompositeIndex(composite, in: "Book")]).types[
+                try await production.edit(.addCompositeIndex(composite, in: "Book")).types[
                     "Book"]?.compositeIndexes
                     == [composite])
             for number in 0..<20 {
@@ -74,14 +73,14 @@ enum SchemaLifeScenarios {
             let refused = await refusal { _ = try await production.require(.editSchema).edit(both) }
             #expect(refused?.code == .accessDenied)
             #expect(
-                try await production.require(.editSchema).edit([.removeCompositeIndex(composite, in: "Book")]).types[
+                try await production.edit(.removeCompositeIndex(composite, in: "Book")).types[
                     "Book"]?
                     .compositeIndexes.isEmpty == true)
         },
         .init("deploying adds, changes indexes and grants, and never removes") { engine, _ in
             let development = try await engine.full(.private)
             let production = try await engine.full(.private, as: ada, .production)
-            _ = try await development.require(.editSchema).edit([
+            try await development.edit(
                 .addRole("Editor"),
                 .addType(
                     RecordType(
@@ -89,9 +88,7 @@ enum SchemaLifeScenarios {
                         fields: [
                             "a": FieldDefinition(type: .string, indexes: .queryable),
                             "b": FieldDefinition(type: .int64),
-                        ])),
-                .addCompositeIndex(CompositeIndex(filter: .custom("a"), sort: .custom("b")), in: "Item"),
-            ])
+                        ])), .addCompositeIndex(CompositeIndex(filter: .custom("a"), sort: .custom("b")), in: "Item"))
             let refused = await refusal {
                 _ = try await development.require(.deploySchema).deploy(
                     try await development.require(.showSchema).schema(), waitingForIndexes: true)
@@ -104,15 +101,13 @@ enum SchemaLifeScenarios {
             #expect(schema.roles == ["Editor"])
             try await production.save("r", ["a": .string("x"), "b": .int64(1)])
             // Indexes may be dropped, roles are kept, and existing types may grow.
-            _ = try await development.require(.editSchema).edit([
+            try await development.edit(
                 .setIndexes([], of: .custom("a"), in: "Item"), .setIndexes(.sortable, of: .custom("b"), in: "Item"),
-                .removeRole("Editor"),
-                .setGrants([Grant(role: "_world", permissions: [.read])], of: "Item"),
+                .removeRole("Editor"), .setGrants([Grant(role: "_world", permissions: [.read])], of: "Item"),
                 .addType(
                     RecordType(
                         name: "Item", fields: ["c": FieldDefinition(type: .double)],
-                        systemIndexes: [.recordID: .queryable])),
-            ])
+                        systemIndexes: [.recordID: .queryable])))
             schema = try await production.require(.deploySchema).deploy(
                 try await development.require(.showSchema).schema(), waitingForIndexes: true)
             #expect(schema.types["Item"]?.fields["a"]?.indexes == [])
@@ -124,7 +119,7 @@ enum SchemaLifeScenarios {
                 try await production.require(.showSchema).schemaHistory(before: nil, limit: 1).first?.reason
                     == .deployment)
             for edit in [SchemaEdit.removeField("a", in: "Item"), .removeType("Item")] {
-                _ = try await development.require(.editSchema).edit([edit])
+                try await development.edit(edit)
                 let refused = await refusal {
                     _ = try await production.require(.deploySchema).deploy(
                         try await development.require(.showSchema).schema(), waitingForIndexes: true)

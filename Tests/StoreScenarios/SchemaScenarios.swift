@@ -5,8 +5,7 @@ internal import Testing
 /// Types, fields and indexes, and their effects.
 enum SchemaScenarios {
     static let all: [Scenario] = [
-        .init("saving in development makes types and fields with CloudKit's indexes") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("saving in development makes types and fields with CloudKit's indexes") { database in
             try await database.save(
                 "r", type: "Thing",
                 [
@@ -25,13 +24,10 @@ enum SchemaScenarios {
             #expect(type.systemIndexes.isEmpty)
             let error = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Thing"))) }
             #expect(error == RecordError(.badRequest, "Field 'recordName' is not marked queryable"))
-            _ = try await database.require(.editSchema).edit([
-                .setIndexes(.queryable, of: .system(.recordID), in: "Thing")
-            ])
+            try await database.edit(.setIndexes(.queryable, of: .system(.recordID), in: "Thing"))
             #expect(try await database.all(Query(recordType: "Thing")).count == 1)
         },
-        .init("a declared type wins, and other values are refused") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a declared type wins, and other values are refused") { database in
             try await database.save("r", ["when": .timestamp(Timestamp(milliseconds: 1))])
             let raw = RecordOperation(
                 .forceUpdate, recordName: "r", recordType: "Item",
@@ -50,9 +46,8 @@ enum SchemaScenarios {
         .init("encrypted fields are as in iCloud") { engine, _ in
             let secret = FieldDefinition(type: FieldType(.string, isEncrypted: true))
             let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
-                .addType(RecordType(name: "Note", fields: ["secret": secret], systemIndexes: [.recordID: .queryable]))
-            ])
+            try await database.edit(
+                .addType(RecordType(name: "Note", fields: ["secret": secret], systemIndexes: [.recordID: .queryable])))
             func reason(
                 _ input: FieldInput, _ kind: RecordOperation.Kind, restored: Bool = false,
                 in database: any RecordDatabase
@@ -124,12 +119,11 @@ enum SchemaScenarios {
             let error = await refusal { try await database.save("r", type: "Item") }
             #expect(error == RecordError(.notFound, "Cannot create new type Item in production schema"))
             let refused9 = await refusal {
-                _ = try await database.require(.editSchema).edit([.addType(RecordType(name: "Item"))])
+                try await database.edit(.addType(RecordType(name: "Item")))
             }
             #expect(refused9?.code == .accessDenied)
         },
-        .init("a batch that fails leaves no schema behind") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a batch that fails leaves no schema behind") { database in
             try await database.save("taken", in: notes)
             let batch = [
                 RecordOperation(.create, recordName: "a", recordType: "Brand", fields: ["new": FieldInput(.int64(1))]),
@@ -138,8 +132,7 @@ enum SchemaScenarios {
             #expect(try await database.outcomes(batch, in: notes) == [.atomicError, .conflict])
             #expect(try await database.require(.showSchema).schema().types["Brand"] == nil)
         },
-        .init("a query has limits") { engine, _ in
-            let database = try await engine.full(.private)
+        .database("a query has limits") { database in
             try await database.save("r", ["number": .int64(1), "text": .string("x")])
             let values = FieldInput(.list((0..<251).map { .int64($0) }, of: .int64))
             let words = (0..<251).map { "w\($0)" }.joined(separator: " ")
@@ -157,9 +150,8 @@ enum SchemaScenarios {
             let many = Query(recordType: "Item", filters: Array(repeating: same, count: 50))
             #expect(try await database.all(many).count == 1)
         },
-        .init("each rule of the indexes has its text") { engine, _ in
-            let database = try await engine.full(.private)
-            _ = try await database.require(.editSchema).edit([
+        .database("each rule of the indexes has its text") { database in
+            try await database.edit(
                 .addType(
                     RecordType(
                         name: "Item",
@@ -170,8 +162,7 @@ enum SchemaScenarios {
                             "none": FieldDefinition(type: .string),
                             "link": FieldDefinition(type: .reference, indexes: .queryable),
                         ], systemIndexes: [.recordID: .queryable])),
-                .addType(RecordType(name: "Bare", fields: ["a": FieldDefinition(type: .string)])),
-            ])
+                .addType(RecordType(name: "Bare", fields: ["a": FieldDefinition(type: .string)])))
             func answer(_ query: Query) async -> String {
                 await refusal { _ = try await database.query(QueryRequest(query)) }?.reason ?? "runs"
             }

@@ -24,7 +24,7 @@ enum SharedTypeScenarios {
             func refused(_ type: Name) async throws -> String? {
                 let schema = try await stage.owner.require(.showSchema).schema()
                 let error = await refusal {
-                    _ = try await stage.owner.require(.editSchema).edit([.removeType("Book"), .removeType(type)])
+                    try await stage.owner.edit(.removeType("Book"), .removeType(type))
                 }
                 #expect(error?.code == .badRequest)
                 #expect(try await stage.owner.require(.showSchema).schema() == schema)
@@ -39,7 +39,7 @@ enum SharedTypeScenarios {
             #expect(try await stage.owner.names(in: notes, of: names) == names)
             // Without the share, both go, and the next one brings its type along.
             try await stage.owner.delete("share", in: notes)
-            _ = try await stage.owner.require(.editSchema).edit([.removeType("Shelf"), .removeType(Share.recordType)])
+            try await stage.owner.edit(.removeType("Shelf"), .removeType(Share.recordType))
             #expect(try await stage.owner.names(in: notes, of: names) == ["book", "page"])
             let whole = try await stage.save(
                 Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
@@ -50,7 +50,7 @@ enum SharedTypeScenarios {
             // In a zone that is shared as a whole, the other types go as everywhere.
             try await stage.accept(whole, as: grace)
             let token = try await stage.shared(grace).pull(SharingStage.seen).token
-            _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
+            try await stage.owner.edit(.removeType("Book"))
             #expect(
                 try await stage.shared(grace).pull(SharingStage.seen, since: token).changes.map(\.recordID.recordName)
                     == ["book"])
@@ -59,7 +59,7 @@ enum SharedTypeScenarios {
             let (stage, share) = try await shelf(on: engine)
             let graces = try await stage.shared(grace)
             let token = try await graces.pull(SharingStage.seen).token
-            _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
+            try await stage.owner.edit(.removeType("Book"))
             let gone = try await graces.pull(SharingStage.seen, since: token).changes
             #expect(
                 Set(gone.map(\.recordID.recordName)) == ["book", "page"] && gone.allSatisfy { $0.kind == .deleted })
@@ -75,7 +75,7 @@ enum SharedTypeScenarios {
             let (stage, _) = try await shelf(on: engine)
             let graces = try await stage.shared(grace)
             let token = try await graces.pull(SharingStage.seen).token
-            _ = try await stage.owner.require(.editSchema).edit([.removeField("author", in: "Book")])
+            try await stage.owner.edit(.removeField("author", in: "Book"))
             let book = try await graces.fetch(
                 [RecordID(recordName: "book", zoneID: SharingStage.seen)], desiredKeys: nil)[0].get()
             #expect(try book.fields.decoded().map(\.name) == ["text"])
@@ -83,9 +83,7 @@ enum SharedTypeScenarios {
             #expect(try await graces.pull(SharingStage.seen, since: token).changes.isEmpty)
             // CloudKit's own fields of shares stay.
             let refused = await refusal {
-                _ = try await stage.owner.require(.editSchema).edit([
-                    .removeField(Share.titleField, in: Share.recordType)
-                ])
+                try await stage.owner.edit(.removeField(Share.titleField, in: Share.recordType))
             }
             #expect(refused?.code == .badRequest && refused?.reason.contains("belongs to CloudKit") == true)
         },

@@ -10,8 +10,7 @@ enum SharingScenarios {
 
     /// For engines that list shares, and are told the addresses of callers.
     static let here: [Scenario] = [
-        .init("shares within another one and circles of parents that were stored stay as they are") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("shares within another one and circles of parents that were stored stay as they are") { stage in
             let inner = try await stage.share("milk", as: "inner", with: [SharingStage.invitation(mary)])
             try await stage.accept(inner, as: mary)
             let outer = try await stage.restoreShare("list", as: "share", with: [SharingStage.invitation(grace)])
@@ -61,8 +60,7 @@ enum SharingScenarios {
                     "x", "y", "z",
                 ])
         },
-        .init("an invitation to an e-mail address is for whoever has it") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("an invitation to an e-mail address is for whoever has it") { stage in
             var invited = SharingStage.invitation(grace)
             invited.lookupInfo = LookupInfo(emailAddress: SharingStage.graceAddress)
             let share = try await stage.share(with: [invited])
@@ -159,8 +157,7 @@ enum SharingScenarios {
     ]
 
     static let all: [Scenario] = [
-        .init("a list is shared with two users, who see it and nothing else") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a list is shared with two users, who see it and nothing else") { stage in
             let root = try await stage.current("list")
             let share = try await stage.share(
                 tag: root.recordChangeTag,
@@ -235,8 +232,7 @@ enum SharingScenarios {
                 ])
             #expect(try await stage.owner.names(in: notes, of: everything) == everything)
         },
-        .init("a guest's rights, by role, operation and place") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a guest's rights, by role, operation and place") { stage in
             try await stage.owner.save("other", in: notes)
             let share = try await stage.share(with: [
                 SharingStage.invitation(grace), SharingStage.invitation(mary, .readOnly),
@@ -329,8 +325,7 @@ enum SharingScenarios {
             #expect(
                 await code { try await stage.owner.save("milk", in: notes, parent: .record("brand")) } == .badRequest)
         },
-        .init("participants are replaced, if nobody changed the share before") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("participants are replaced, if nobody changed the share before") { stage in
             let share = try await stage.share(with: [SharingStage.invitation(grace), SharingStage.invitation(mary)])
             try await stage.accept(share, as: grace)
             let all = try #require(share.sharing?.share?.participants)
@@ -369,8 +364,7 @@ enum SharingScenarios {
                     == [.deleted])
             #expect(try await stage.visible(to: grace, of: everything) == [])
         },
-        .init("everybody with the link may join, until it is closed") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("everybody with the link may join, until it is closed") { stage in
             let share = try await stage.share(publicPermission: .readWrite)
             let joined = try await stage.accept(share, as: mary)
             #expect(joined.participant?.role == .publicUser && !joined.isOwner)
@@ -414,8 +408,7 @@ enum SharingScenarios {
             #expect(try await stage.visible(to: mary, of: everything) == [])
             #expect(await refusal { _ = try await stage.accept(share, as: mary) }?.code == denied)
         },
-        .init("a share that ends leaves its records to their owner, and the link stays the same") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a share that ends leaves its records to their owner, and the link stays the same") { stage in
             let share = try await stage.share(with: [SharingStage.invitation(grace)])
             try await stage.accept(share, as: grace)
             let root = try await stage.current("list")
@@ -466,8 +459,7 @@ enum SharingScenarios {
                 }
             }
         },
-        .init("a guest's deletion ends no share, and its owner's does") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a guest's deletion ends no share, and its owner's does") { stage in
             let share = try await stage.share(with: [SharingStage.invitation(grace)])
             try await stage.accept(share, as: grace)
             let guest = try await stage.shared(grace)
@@ -498,8 +490,7 @@ enum SharingScenarios {
             #expect(try await stage.owner.names(in: notes, of: everything) == ["brand"])
             #expect(try await stage.visible(to: grace, of: everything) == [])
         },
-        .init("several hierarchies of a zone are one zone for a guest") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("several hierarchies of a zone are one zone for a guest") { stage in
             let list = try await stage.share(with: [SharingStage.invitation(grace)])
             let diary = try await stage.share(
                 "diary", as: "diary share", with: [SharingStage.invitation(grace, .readOnly)])
@@ -542,8 +533,7 @@ enum SharingScenarios {
             #expect(
                 try await stage.owner.names(in: notes, of: everything) == ["list", "milk", "brand", "bread", "diary"])
         },
-        .init("a record is shared once: not below a share, nor above one, in any order") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a record is shared once: not below a share, nor above one, in any order") { stage in
             let outer = try await stage.share(with: [SharingStage.invitation(grace)])
             try await stage.accept(outer, as: grace)
             let (above, below) = (
@@ -606,8 +596,7 @@ enum SharingScenarios {
                 )
                 .map { (try? $0.get()) == nil } == [true])
         },
-        .init("a share is in the zone of its root") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a share is in the zone of its root") { stage in
             for zoneID in [
                 ZoneID(zoneName: "Other"), ZoneID(zoneName: notes.zoneName, ownerRecordName: grace.userRecordName),
             ] {
@@ -622,8 +611,7 @@ enum SharingScenarios {
                 "share", .create, tag: nil,
                 ShareInput(root: .init(recordName: "list", zoneID: SharingStage.seen, recordChangeTag: nil)))
         },
-        .init("a share of the zone shows everything in it") { engine, _ in
-            let stage = try await SharingStage(on: engine)
+        .sharing("a share of the zone shows everything in it") { stage in
             let share = try await stage.save(
                 Share.zoneWideName, .create, tag: nil,
                 ShareInput(participants: [SharingStage.invitation(grace), SharingStage.invitation(mary, .readOnly)]))

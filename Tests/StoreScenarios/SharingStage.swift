@@ -14,9 +14,7 @@ public struct SharingStage: Sendable {
     public init(on engine: any RecordEngine) async throws {
         self.engine = engine
         owner = try await engine.withZone()
-        _ = try await owner.require(.editSchema).edit([
-            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
-        ])
+        try await owner.edit(.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]])))
         for (name, parent) in [("list", nil), ("milk", "list"), ("brand", "milk"), ("bread", "list"), ("diary", nil)]
             as [(Name, Name?)]
         {

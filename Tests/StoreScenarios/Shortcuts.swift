@@ -4,6 +4,10 @@ public import RecordStore
 // Shortcuts for the scenarios.
 
 extension RecordDatabase {
+    /// Edits the schema, and waits for new indexes.
+    @discardableResult
+    public func edit(_ edits: SchemaEdit...) async throws -> Schema { try await require(.editSchema).edit(edits) }
+
     @discardableResult
     public func save(
         _ name: Name, as kind: RecordOperation.Kind = .forceUpdate, type: Name = "Item", in zoneID: ZoneID = .default,

@@ -68,9 +68,8 @@ public enum StorageScenarios {
                 "a", in: notes, ["file": .asset(asset), "text": .string("text"), "number": .int64(1)])
             try await database.save("o", type: "Other", in: notes, ["text": .string("text")])
             try await database.save("d", ["text": .string("text")])
-            _ = try await database.require(.editSchema).edit([
-                .removeField("file", in: "Item"), .removeField("text", in: "Item"), .removeType("Other"),
-            ])
+            try await database.edit(
+                .removeField("file", in: "Item"), .removeField("text", in: "Item"), .removeType("Other"))
             let (a, d) = (try await bytes("a", database), try await bytes("d", database, in: .default))
             let zones = try await database.require(.measureStorage).storage(limit: 10).zones
             #expect(

@@ -48,8 +48,7 @@ enum SubscriptionScenarios {
                 #expect(try await engine.full(scope, as: grace).require(.keepSubscriptions).subscriptions().isEmpty)
             }
         },
-        .init("a subscription is kept as it was saved, with the zone's owner, and replaced under its id") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a subscription is kept as it was saved, with the zone's owner, and replaced under its id") { database in
             try await database.save("r", in: notes, ["price": .int64(1), "room": .string("a")])
             let filter = Query.Filter("room", .in, FieldInput(.list([.string("a"), .string("b")], of: .string)))
             var info = NotificationInfo()
@@ -89,11 +88,10 @@ enum SubscriptionScenarios {
                 ])
             #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
         },
-        .init("a subscription must make sense") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a subscription must make sense") { database in
             try await database.save(
                 "r", in: notes, ["price": .int64(1), "secret": .bytes([1]), "tags": .list([.string("a")], of: .string)])
-            _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("price"), in: "Item")])
+            try await database.edit(.setIndexes([], of: .custom("price"), in: "Item"))
             var many = NotificationInfo(), heavy = NotificationInfo(), collapsing = NotificationInfo()
             (many.additionalFields, heavy.additionalFields, collapsing.collapseIDKey) = (
                 ["a", "b", "c", "d"], ["tags"], "c"
@@ -179,8 +177,7 @@ enum SubscriptionScenarios {
             let other = try await engine.full(.private, as: grace)
             #expect(try await errors([.save(priced("b", 1))], in: other) == [nil])
         },
-        .init("subscriptions to a zone end with it, and all end with a reset") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("subscriptions to a zone end with it, and all end with a reset") { database in
             try await database.save("r", in: notes)
             _ = try await database.modifyZones([.create(ZoneID(zoneName: "Other"))])
             let operations: [SubscriptionOperation] = [

@@ -40,8 +40,7 @@ enum TokenScenarios {
             let refused7 = await refusal { _ = try await elsewhere.pull(notes, since: zoneToken) }
             #expect(refused7 == TokenCodec.foreign)
         },
-        .init("creating a deleted zone again expires its old tokens") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("creating a deleted zone again expires its old tokens") { database in
             try await database.save("r", in: notes)
             let token = try await database.pull(notes).token
             _ = try await database.modifyZones([.delete(notes)])

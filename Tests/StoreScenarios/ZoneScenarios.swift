@@ -5,8 +5,7 @@ internal import Testing
 /// Creating, deleting, purging and sharing zones.
 enum ZoneScenarios {
     static let all: [Scenario] = [
-        .init("zones come and go") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("zones come and go") { database in
             let listed = try await database.zones()
             #expect(listed.map(\.zoneID.zoneName) == ["_defaultZone", "Notes"])
             #expect(listed.map(\.atomic) == [false, true])
@@ -37,8 +36,7 @@ enum ZoneScenarios {
             let result = try await database.modifyZones([.create(notes)])[0]
             #expect(throws: RecordError.self) { try result.get() }
         },
-        .init("a purge is reported as a purge") { engine, _ in
-            let database = try await engine.withZone()
+        .zone("a purge is reported as a purge") { database in
             try await database.save("r", in: notes)
             let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
             try await database.require(.purgeZones).purge(notes)
