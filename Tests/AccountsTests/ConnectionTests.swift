@@ -14,9 +14,7 @@ import Testing
     )
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private var file: URL { folder.url.appending(path: "accounts.sqlite") }
 

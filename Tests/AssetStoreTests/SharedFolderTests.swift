@@ -13,9 +13,7 @@ import Testing
     private let folder: TemporaryFolder
     private let ledger = DoctoredLedger()
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func open(_ ledger: (any AssetLedger)? = nil) async throws -> DoctoredLedger.Store {
         let store = try await AssetStore(

@@ -13,9 +13,7 @@ import Testing
 @Suite struct AssetExchangeTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private static let zoneID = ZoneID(zoneName: "Notes")
 

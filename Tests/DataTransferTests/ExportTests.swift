@@ -16,9 +16,7 @@ import Testing
 
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func engine(_ kind: Kind, _ name: String) throws -> any RecordEngine {
         kind == .memory ? InMemoryRecordEngine() : try SQLRecordEngine(folder: folder.url.appending(path: name))

@@ -11,9 +11,7 @@ import Testing
     private let folder: TemporaryFolder
     private let engine = InMemoryRecordEngine()
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func database(_ scope: DatabaseScope = .private, _ environment: Environment = .development) async throws
         -> any RecordDatabase

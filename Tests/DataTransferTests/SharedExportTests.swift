@@ -14,9 +14,7 @@ import Testing
 
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func database(_ engine: any RecordEngine, _ scope: DatabaseScope = .private, as user: Name = "_ada")
         async throws -> any RecordDatabase

@@ -12,9 +12,7 @@ import Testing
 @Suite struct SnapshotTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private static let zoneID = ZoneID(zoneName: "Notes")
     private static let users: [Name] = ["_ada", "_grace"]

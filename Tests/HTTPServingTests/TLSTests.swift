@@ -12,9 +12,7 @@ import Testing
 @Suite("TLS", .serialized) struct TLSTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func path(_ name: String, _ text: String) throws -> String {
         try folder.write(text, to: name).path(percentEncoded: false)

@@ -10,7 +10,8 @@ import Testing
         let log = RequestLog()
         for number in 0...RequestLog.standardCapacity { log.note(Requests.request(String(number), at: Int64(number))) }
         #expect(log.request("0") == nil && log.request("1") != nil)
-        #expect(log.latest(2).map(\.id) == [String(RequestLog.standardCapacity), String(RequestLog.standardCapacity - 1)])
+        #expect(
+            log.latest(2).map(\.id) == [String(RequestLog.standardCapacity), String(RequestLog.standardCapacity - 1)])
         #expect(log.latest(.max).count == RequestLog.standardCapacity)
         #expect(log.cursor(of: "1") == 1 && log.cursor == Int64(RequestLog.standardCapacity))
     }

@@ -88,8 +88,7 @@ struct RehearsalTests {
         "The address of a file that is gone stays gone, and the record has another one",
         arguments: [[], ["X-Skylight-Rehearse: asset-gone"]])
     func fileGone(headers: [String]) async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let bytes = Array("content".utf8)
             let path = try await client.store(bytes, named: "a.txt")
             if headers.isEmpty {
@@ -115,8 +114,7 @@ struct RehearsalTests {
 
     @Test("Pages of the console get the file")
     func consoleGetsTheFile() async throws {
-        try await TestServer.run { server in
-            let client = AssetClient(server: server)
+        try await AssetClient.run { client in
             let path = try await client.store(Array("content".utf8), named: "a.txt")
             try await Self.rehearse(client, ["start": "asset-gone"])
             #expect(try await client.send("GET", path, ["Sec-Fetch-Site: same-origin"]).status == 200)

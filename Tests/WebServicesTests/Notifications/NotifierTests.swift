@@ -236,7 +236,8 @@ import Testing
             #expect(queue.count == 0)
         }
         // A token lasts for 12 hours.
-        try await notifying(try Accounts(file: file), at: SubscriptionRules.deviceTokenLifetime * 1000 + 2) { notifier in
+        try await notifying(try Accounts(file: file), at: SubscriptionRules.deviceTokenLifetime * 1000 + 2) {
+            notifier in
             #expect(notifier.queue(of: token.withLock { $0 }) == nil)
         }
     }

@@ -76,7 +76,8 @@
         /// Default parameters, which a connection string may override. The failure of a server that stops answering is
         /// detected after half a minute.
         private static let defaults = [
-            "connect_timeout": "\(Patience.connecting)", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3",
+            "connect_timeout": "\(Patience.connecting)", "keepalives_idle": "15", "keepalives_interval": "5",
+            "keepalives_count": "3",
             "tcp_user_timeout": "30000",
             "fallback_application_name": "skylight",
         ]
