@@ -5,6 +5,9 @@ internal import Records
 /// "Modifying Records").
 struct RecordsModify: Endpoint {
     let purpose = EndpointPurpose.ofUser
+    /// True for `records/restore`, our own service that restores copies: records keep the `created` and `modified`
+    /// values of the request, instead of getting those of the client and the present.
+    var restores = false
 
     private struct Item {
         let operation: RecordOperation
@@ -13,16 +16,11 @@ struct RecordsModify: Endpoint {
     }
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        try await Self.answer(call, restores: false, into: &writer)
-    }
-
-    /// - Parameter restores: true if records keep the `created` and `modified` values of the request.
-    static func answer(_ call: EndpointCall, restores: Bool, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default
         let desiredKeys = try body.desiredKeys()
         let numbersAsStrings = try body.numbersAsStrings() ?? false
-        let items = try body.items("operations").map { try item($0, restores: restores) }
+        let items = try body.items("operations").map(item)
         let request = ModifyRequest(
             items.map(\.operation), zoneID: zoneID, atomic: try body.bool("atomic") ?? true, requestID: call.requestID)
         call.note?.about(items.map { $0.operation.zoneID ?? zoneID })
@@ -51,7 +49,7 @@ struct RecordsModify: Endpoint {
         }
     }
 
-    private static func item(_ object: RequestObject, restores: Bool) throws -> Item {
+    private func item(_ object: RequestObject) throws -> Item {
         let kindName = try object.required("operationType", "a string", object.string("operationType"))
         guard let kind = RecordOperation.Kind(rawValue: kindName) else {
             throw RecordError.unexpectedInput(
@@ -59,8 +57,8 @@ struct RecordsModify: Endpoint {
                     + RecordOperation.Kind.allCases.map(\.rawValue).joined(separator: ", "))
         }
         let record = try object.required("record", "an object", object.object("record"))
-        var operation = try operation(kind, record)
-        if restores { operation.provenance = try provenance(of: record) }
+        var operation = try Self.operation(kind, record)
+        if restores { operation.provenance = try Self.provenance(of: record) }
         return Item(
             operation: operation, desiredKeys: try object.desiredKeys(), numbersAsStrings: try object.numbersAsStrings()
         )

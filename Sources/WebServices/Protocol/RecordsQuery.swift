@@ -5,13 +5,13 @@ internal import RequestLog
 /// `records/query`: returns one page of the records of a type that match filters, in sorted order (Apple's reference
 /// page "Querying Records").
 struct RecordsQuery: Endpoint {
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let limit = PageLimit(records: try call.body.resultsLimit() ?? RequestObject.pageLimit)
-        try await Self.answer(call, limit: limit, into: &writer)
+    /// The page limit of a request. Our own service has larger pages.
+    var limit: @Sendable (RequestObject) throws -> PageLimit = {
+        PageLimit(records: try $0.resultsLimit() ?? RequestObject.pageLimit)
     }
 
-    static func answer(_ call: EndpointCall, limit: PageLimit, into writer: inout JSONWriter) async throws {
-        let request = try request(call.body, limit: limit)
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let request = try Self.request(call.body, limit: limit(call.body))
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         call.note?.update { $0.note(request) }
         call.note?.queried(request, limit: try call.body.resultsLimit())

@@ -22,9 +22,9 @@ struct AssetCall: Sendable {
     let request: Request
 }
 
-/// `assets/facts`: returns the properties of a stored file.
-enum AssetFactsService {
-    static func answer(_ call: AssetCall) async throws -> Response {
+extension AssetService {
+    /// `assets/facts`: returns the properties of a stored file.
+    @Sendable static func facts(_ call: AssetCall) async throws -> Response {
         let checksum = try RequestObject(parametersOf: call.request).fileChecksum()
         let facts = try await call.store.facts(of: checksum)
         let links = try await call.place.links()
@@ -43,14 +43,14 @@ enum AssetFactsService {
         }
         return .json(writer.bytes)
     }
-}
 
-/// `assets/sweep`: removes unused files, or lists them in a dry run, as lines of JSON.
-enum AssetSweepService {
+    // MARK: Sweeping
+
     /// The maximum grace time for unused files, in days: a hundred years.
     private static let longestGraceTime = 36_525
 
-    static func answer(_ call: AssetCall) async throws -> Response {
+    /// `assets/sweep`: removes unused files, or lists them in a dry run, as lines of JSON.
+    @Sendable static func sweep(_ call: AssetCall) async throws -> Response {
         let bytes = try await call.request.receivedBytes()
         RequestRecorder.current?.received(bytes)
         let body = try await RequestObject.reading(bytes)
@@ -71,14 +71,12 @@ enum AssetSweepService {
         }
         return .seconds(seconds)
     }
-}
 
-// MARK: - Verification
+    // MARK: Verification
 
-/// `assets/verify`: checks every file against its checksum and every reference
-/// against the files. Reports its progress and the result as lines of JSON.
-enum AssetVerificationService {
-    static func answer(_ call: AssetCall) async throws -> Response {
+    /// `assets/verify`: checks every file against its checksum and every reference against the files. Reports its
+    /// progress and the result as lines of JSON.
+    @Sendable static func verification(_ call: AssetCall) async throws -> Response {
         let store = call.store
         let lines = ProgressLines<AssetVerification, AssetVerification>(
             subject: "verification", start: AssetVerification(), running: AssetVerification.form.write,

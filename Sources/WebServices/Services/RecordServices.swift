@@ -2,21 +2,6 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// `records/query`: the protocol's service with larger pages.
-struct RecordsWideQuery: Endpoint {
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        try await RecordsQuery.answer(call, limit: call.body.widePageLimit(), into: &writer)
-    }
-}
-
-/// `records/restore`: the protocol's `records/modify` for restoring copies. Records keep their
-/// `created` and `modified` values instead of getting those of the client and the present.
-struct RecordsRestore: Endpoint {
-    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        try await RecordsModify.answer(call, restores: true, into: &writer)
-    }
-}
-
 /// `records/list`: lists the records of a zone by name. Requires neither an index nor a feed.
 struct RecordsList: Endpoint {
     let allowsGET = true

@@ -29,8 +29,8 @@ enum SkylightServices {
         "records/explain": RecordsExplain(),
         "records/journal": RecordsJournal(),
         "records/list": RecordsList(),
-        "records/query": RecordsWideQuery(),
-        "records/restore": RecordsRestore(),
+        "records/query": RecordsQuery(limit: { try $0.widePageLimit() }),
+        "records/restore": RecordsModify(restores: true),
         "records/revert": RecordsRevert(),
         "schema/deploy": SchemaDeploy(),
         "schema/diff": SchemaDiff(),
@@ -47,9 +47,9 @@ enum SkylightServices {
 
     /// The services of a container's environment.
     static let ofEnvironments: [String: AssetService] = [
-        "assets/facts": AssetService(method: .get, answer: { try await AssetFactsService.answer($0) }),
-        "assets/sweep": AssetService(method: .post, answer: { try await AssetSweepService.answer($0) }),
-        "assets/verify": AssetService(method: .get, answer: { try await AssetVerificationService.answer($0) }),
+        "assets/facts": AssetService(method: .get, answer: AssetService.facts),
+        "assets/sweep": AssetService(method: .post, answer: AssetService.sweep),
+        "assets/verify": AssetService(method: .get, answer: AssetService.verification),
     ]
 
     static let health = ServerService(ServerServices.health.entry) { call in try await call.health() }
