@@ -5,7 +5,6 @@ import InMemoryRecordStore
 import RecordStore
 import Records
 import StoreScenarios
-import Synchronization
 import TestSupport
 import Testing
 
@@ -204,7 +203,9 @@ import Testing
             ]
             var outcomes: [ServerErrorCode?] = []
             costs.append(
-                try await statements(in: database) { outcomes = try await database.outcomes(fallAndReturn, in: notes) })
+                try await statements(on: "links", in: database) {
+                    outcomes = try await database.outcomes(fallAndReturn, in: notes)
+                })
             #expect(outcomes == [nil, nil])
             #expect(costs[round] > 0)
             try await database.save("root", in: notes)
@@ -239,7 +240,7 @@ import Testing
         for length in [60, 120] {
             try await Self.makeValidatingChain(Name("t\(length)"), length, in: database)
             costs.append(
-                try await statements(in: database) {
+                try await statements(on: "links", in: database) {
                     try await database.delete(Name("t\(length)"), in: notes)
                     try await StoreRecount.settleCascades(database)
                 })
@@ -264,7 +265,7 @@ import Testing
         #expect(try await database.outcomes(held, in: notes).allSatisfy { $0 == nil })
         let links = names.map { FieldValue.reference(Reference(recordName: $0, action: .validate)) }
         try await database.save("keeper", in: notes, ["links": .list(links, of: .reference)])
-        let cost = try await statements(in: database) { try await database.delete("root", in: notes) }
+        let cost = try await statements(on: "links", in: database) { try await database.delete("root", in: notes) }
         #expect(cost > 0 && cost < 60, "\(cost) statements")
         gate.open()
         try await StoreRecount.settleCascades(database)
@@ -284,7 +285,7 @@ import Testing
             try await database.save(kept, in: notes, Self.link(target))
             try await database.save(keeper, in: notes, Self.link(kept, .validate))
             costs.append(
-                try await statements(in: database) {
+                try await statements(on: "links", in: database) {
                     try await database.delete(target, in: notes)
                     try await StoreRecount.settleCascades(database)
                 })
@@ -335,17 +336,5 @@ import Testing
             #expect(try await database.names(in: notes, of: ["a", "b", "child of a", "child of b"]).count == 4)
             await engine.close()
         }
-    }
-
-    /// The number of statements that the writer runs on this table, because it may have other work.
-    private func statements(in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int {
-        guard let store = (database as? SQLDatabase)?.store else { return 0 }
-        let count = Mutex(0)
-        try await store.pool.writeWithoutTransaction { db in
-            db.trace { event in if "\(event)".contains(" links ") { count.withLock { $0 += 1 } } }
-        }
-        try await body()
-        try await store.pool.writeWithoutTransaction { $0.trace(options: []) }
-        return count.withLock { $0 }
     }
 }

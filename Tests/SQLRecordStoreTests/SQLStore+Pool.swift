@@ -1,5 +1,7 @@
 import GRDB
+import RecordStore
 import Records
+import Synchronization
 
 @testable import SQLRecordStore
 
@@ -33,4 +35,17 @@ extension OpenStores.Limits {
     init(openFiles: Int = OpenFiles.limit) { self.init(openFiles: openFiles, handlesPerStore: Self.handlesPerFile) }
 
     static var handlesPerFile: Int { 4 + 2 * SQLitePool.readerLimit }
+}
+
+/// The number of statements that the writer runs on one table, because it may have other work.
+func statements(on table: String, in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int
+{
+    guard let store = (database as? SQLDatabase)?.store else { return 0 }
+    let count = Mutex(0)
+    try await store.pool.writeWithoutTransaction { db in
+        db.trace { event in if "\(event)".contains(" \(table) ") { count.withLock { $0 += 1 } } }
+    }
+    try await body()
+    try await store.pool.writeWithoutTransaction { $0.trace(options: []) }
+    return count.withLock { $0 }
 }

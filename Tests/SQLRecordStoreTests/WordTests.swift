@@ -3,7 +3,6 @@ import GRDB
 import RecordStore
 import Records
 import StoreScenarios
-import Synchronization
 import TestSupport
 import Testing
 
@@ -136,7 +135,7 @@ import Testing
         ]
         // One for those that come, and one each for the root and the record that falls with it.
         #expect(
-            try await statements(in: database) {
+            try await statements(on: "tokens", in: database) {
                 _ = try await database.modify(ModifyRequest(batch + falling, zoneID: notes))
             } == 3)
         let refused = create("refused", "common never", Reference(recordName: "missing", action: .validate))
@@ -155,7 +154,7 @@ import Testing
         let database = try await engine.full(.private)
         try await database.save("first", ["text": .string("a")])
         func cost(_ name: Name, _ text: String) async throws -> Int {
-            try await statements(in: database) { try await database.save(name, ["text": .string(text)]) }
+            try await statements(on: "tokens", in: database) { try await database.save(name, ["text": .string(text)]) }
         }
         #expect(try await (cost("few", "a b c"), cost("many", Self.text(0..<3000))) == (1, 1))
         #expect(
@@ -185,17 +184,5 @@ import Testing
             #expect(try await IndexRecount.problems(of: database) == [])
         }
         await engine.close()
-    }
-
-    /// The number of statements that the writer runs on this table, because it may have other work.
-    private func statements(in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int {
-        guard let store = (database as? SQLDatabase)?.store else { return 0 }
-        let count = Mutex(0)
-        try await store.pool.writeWithoutTransaction { db in
-            db.trace { event in if "\(event)".contains(" tokens ") { count.withLock { $0 += 1 } } }
-        }
-        try await body()
-        try await store.pool.writeWithoutTransaction { $0.trace(options: []) }
-        return count.withLock { $0 }
     }
 }
