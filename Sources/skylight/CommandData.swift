@@ -89,9 +89,12 @@ extension CommandData {
     }
 
     /// A folder for the bytes of assets, and their transport to or from a database.
-    func exchange(_ folder: String, with address: DatabaseAddress) async throws -> AssetExchange {
+    func exchange(
+        _ folder: String, with address: DatabaseAddress, brokenDownload: AssetFileFolder.BrokenDownload = .removed
+    ) async throws -> AssetExchange {
         AssetExchange(
-            folder: AssetFileFolder(URL(filePath: folder, directoryHint: .isDirectory)),
+            folder: AssetFileFolder(
+                URL(filePath: folder, directoryHint: .isDirectory), brokenDownload: brokenDownload),
             transport: try await assets(address.container, address.environment).transport())
     }
 
@@ -273,8 +276,10 @@ struct RemoteAssets: EnvironmentAssets, AssetTransport {
         try await engine.upload(file, size: file.size, with: grant, to: container, environment, fileName: fileName)
     }
 
-    func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
-        try await engine.download(checksum, in: container, environment, take)
+    func download(
+        _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+    ) async throws {
+        try await engine.download(checksum, in: container, environment, from: offset, take)
     }
 }
 
