@@ -98,6 +98,13 @@ extension CommandData {
             transport: try await assets(address.container, address.environment).transport())
     }
 
+    /// The user record name of a zone's owner; `nil` for the user's own zones.
+    /// - Parameter handle: a handle or a user record name.
+    func zoneOwner(_ handle: String?) async throws -> Name? {
+        guard let handle else { return nil }
+        return try await caller(named: handle).userRecordName
+    }
+
     /// A database, accessed as a user.
     func database(_ address: DatabaseAddress, as user: String?) async throws -> any RecordDatabase {
         try await engine.database(address, as: try await caller(named: user))
