@@ -20,8 +20,8 @@ package struct RecordFileWriter: Sendable {
 
     /// The result for a requested record.
     package struct Item: Sendable {
-        let recordName: Name
-        let result: Result<StoredRecord, RecordError>
+        package let recordName: Name
+        package let result: Result<StoredRecord, RecordError>
 
         package init(_ record: StoredRecord) {
             recordName = record.recordID.recordName
@@ -39,6 +39,14 @@ package struct RecordFileWriter: Sendable {
 
     package init(format: ResultFormat, columns: Columns) {
         (self.format, self.columns) = (format, columns)
+    }
+
+    /// The fields in use, by name.
+    /// - Throws: `RecordError` INTERNAL_ERROR if stored fields are damaged.
+    package static func fields(in records: [StoredRecord]) throws -> [Name] {
+        var names: Set<Name> = []
+        for record in records { names.formUnion(try record.fields.decoded().map(\.name)) }
+        return names.sorted()
     }
 
     /// The text before the first record.

@@ -199,9 +199,7 @@ struct FetchResults {
     /// One column for each field in use.
     private func columns(of records: [StoredRecord], missing: Bool) throws -> RecordFileWriter.Columns {
         guard format == .csv else { return RecordFileWriter.Columns(fields: []) }
-        var names: Set<Name> = []
-        for record in records { names.formUnion(try record.fields.decoded().map(\.name)) }
-        var columns = RecordFileWriter.Columns(fields: names.sorted())
+        var columns = RecordFileWriter.Columns(fields: try RecordFileWriter.fields(in: records))
         columns.showsTypes = true
         columns.showsZones = Set(records.map(\.recordID.zoneID)).count > 1
         columns.showsOwners = columns.showsZones && visit.place.address.scope == .shared
