@@ -172,7 +172,9 @@ package.targets = [
     layer(
         "ConsolePages",
         on: [
-            "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "RequestLog", "Records", hummingbird,
+            "RecordPages", "TrafficPages", "AdminPages", "Console", "DataTransfer", "HTTPServing", "RequestLog",
+            "Records",
+            hummingbird,
         ]),
     program(
         "skylight",

@@ -1,5 +1,6 @@
 internal import AdminPages
 package import Console
+internal import DataTransfer
 package import HTTPServing
 internal import RecordPages
 internal import Records

@@ -89,10 +89,20 @@ extension CommandData {
     }
 
     /// A folder for the bytes of assets, and their transport to or from a database.
-    func exchange(_ folder: String, with address: DatabaseAddress) async throws -> AssetExchange {
+    func exchange(
+        _ folder: String, with address: DatabaseAddress, brokenDownload: AssetFileFolder.BrokenDownload = .removed
+    ) async throws -> AssetExchange {
         AssetExchange(
-            folder: AssetFileFolder(URL(filePath: folder, directoryHint: .isDirectory)),
+            folder: AssetFileFolder(
+                URL(filePath: folder, directoryHint: .isDirectory), brokenDownload: brokenDownload),
             transport: try await assets(address.container, address.environment).transport())
+    }
+
+    /// The user record name of a zone's owner; `nil` for the user's own zones.
+    /// - Parameter handle: a handle or a user record name.
+    func zoneOwner(_ handle: String?) async throws -> Name? {
+        guard let handle else { return nil }
+        return try await caller(named: handle).userRecordName
     }
 
     /// A database, accessed as a user.
@@ -273,8 +283,10 @@ struct RemoteAssets: EnvironmentAssets, AssetTransport {
         try await engine.upload(file, size: file.size, with: grant, to: container, environment, fileName: fileName)
     }
 
-    func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
-        try await engine.download(checksum, in: container, environment, take)
+    func download(
+        _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+    ) async throws {
+        try await engine.download(checksum, in: container, environment, from: offset, take)
     }
 }
 

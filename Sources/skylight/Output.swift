@@ -108,8 +108,16 @@ struct Output: Sendable {
 
     /// The lines of a table with a header row and aligned columns.
     static func lines<Row>(table rows: [Row], _ columns: [Column<Row>]) -> [String] {
-        let rows = [columns.map(\.title)] + rows.map { row in columns.map { $0.cell(row) } }
-        var widths = Array(repeating: 0, count: rows.map(\.count).max() ?? 0)
+        var widths: [Int] = []
+        return lines(table: rows, columns, below: &widths)
+    }
+
+    /// The lines of the next page of a table. The first page has the header row.
+    /// - Parameter widths: the widths of the columns so far; empty before the first page.
+    static func lines<Row>(table rows: [Row], _ columns: [Column<Row>], below widths: inout [Int]) -> [String] {
+        let header = widths.isEmpty ? [columns.map(\.title)] : []
+        let rows = header + rows.map { row in columns.map { $0.cell(row) } }
+        if widths.isEmpty { widths = Array(repeating: 0, count: columns.count) }
         for row in rows {
             for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
         }

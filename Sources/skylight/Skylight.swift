@@ -34,7 +34,8 @@ struct Skylight: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self,
             DisconnectCommand.self, ImportCommand.self, ExportCommand.self, SnapshotCommand.self, MoveCommand.self,
-            ChangesCommand.self, SubscriptionsCommand.self, NotificationsCommand.self,
+            QueryCommand.self, FetchCommand.self, ChangesCommand.self, SubscriptionsCommand.self,
+            NotificationsCommand.self,
             TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self,
             ZoneCommand.self,
             FaultCommand.self, AssetsCommand.self, CheckCommand.self,

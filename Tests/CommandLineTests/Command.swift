@@ -53,8 +53,17 @@ struct Command {
     }
 
     /// Runs a command to its end.
-    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Result {
+    /// - Parameter input: its standard input, of less than a pipe holds.
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil
+    ) async throws -> Result {
         let process = process(arguments, environment)
+        if let input {
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try pipe.fileHandleForWriting.close()
+            process.standardInput = pipe
+        }
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors

@@ -205,7 +205,8 @@ import Testing
         #expect(exported.output.contains("\"action\":\"VALIDATE\"") && exported.output.contains("\"action\":\"NONE\""))
     }
 
-    @Test(arguments: [false, true]) func aReaderThatGoesAwayEndsItQuietly(throughServer: Bool) async throws {
+    @Test(arguments: [false, true], ["export", "query --type T --all"])
+    func aReaderThatGoesAwayEndsItQuietly(throughServer: Bool, command: String) async throws {
         let rows = (0..<3000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}" }.joined(
             separator: "\n")
         let file = try write(rows, to: "many.ndjson")
@@ -213,7 +214,7 @@ import Testing
         let server = throughServer ? try await Server(["--data", path("data")]) : nil
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
-        let export = "\"$0\" export --json --container iCloud.com.example.X --data \"$1\" 2>\"$2\"; echo $? >\"$3\""
+        let export = "\"$0\" \(command) --json --container iCloud.com.example.X --data \"$1\" 2>\"$2\"; echo $? >\"$3\""
         process.arguments = [
             "-c", "(\(export)) | head -c 100 >/dev/null", Command.binary.path(percentEncoded: false), path("data"),
             path("errors"), path("status"),

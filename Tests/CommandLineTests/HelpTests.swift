@@ -8,7 +8,7 @@ import Testing
         ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
         ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"],
         ["zone", "delete"],
-        ["zone", "purge"], ["export"], ["changes"],
+        ["zone", "purge"], ["export"], ["query"], ["fetch"], ["changes"],
         ["subscriptions"], ["subscriptions", "list"], ["subscriptions", "create"], ["subscriptions", "delete"],
         ["notifications"], ["token"], ["token", "explain"], ["token", "expire"],
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"],

@@ -47,6 +47,21 @@ import Testing
 
     private static let mirror = ["mirror", container, "--public-types", "Airport", "--json"]
 
+    @Test func aConnectedContainerIsReadWhereItIs() async throws {
+        try await importing("ATL,Atlanta\nBER,Berlin\n", into: Self.container, in: "origin")
+        try await StandIn.addIndexes(to: "Airport", in: folder)
+        let place = ["--container", Self.container, "--database", "public"]
+        try await withStandIn { _ in
+            let found = try await run(["query", "--type", "Airport"] + place, in: "data").output
+            #expect(found.contains(/^Name .*name/) && found.contains("Atlanta") && found.contains("Berlin"), "\(found)")
+            let fetched = try await run(["fetch", "BER", "--json"] + place, in: "data").outputJSON
+            #expect(fetched["recordName"] == "BER" && fetched["recordType"] == "Airport")
+            let refused = try await Command.run(
+                ["query", "name = Berlin", "--type", "Airport", "--data", path("data")] + place)
+            #expect(refused.status == 1 && refused.errors.contains("not marked queryable"), "\(refused.errors)")
+        }
+    }
+
     @Test func aConnectedContainerIsCopiedAndChangesAreSentBack() async throws {
         try await importing("ATL,Atlanta\nBER,Berlin\nCDG,Paris\n", into: Self.container, in: "origin")
         try await StandIn.addIndexes(to: "Airport", in: folder)

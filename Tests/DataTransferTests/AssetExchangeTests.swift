@@ -5,6 +5,7 @@ import NIOCore
 import RecordStore
 import Records
 import SQLRecordStore
+import Synchronization
 import TestSupport
 import Testing
 @testable import DataTransfer
@@ -256,8 +257,10 @@ import Testing
             return try await transport.upload(file, with: grant, fileName: fileName)
         }
 
-        func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
-            try await transport.download(checksum, size: size, take)
+        func download(
+            _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+        ) async throws {
+            try await transport.download(checksum, size: size, from: offset, take)
         }
     }
 
@@ -297,6 +300,56 @@ import Testing
         let before = try names()
         _ = try await exported(source, exchange(source))
         #expect(try names() == before.filter { $0 != old[0] })
+        await source.close()
+    }
+
+    /// A transport that breaks off once, after its first part, and notes where each download begins.
+    private final class BreakingTransport: AssetTransport {
+        let transport: any AssetTransport
+        let offsets = Mutex<[Int64]>([])
+
+        init(_ transport: any AssetTransport) {
+            self.transport = transport
+        }
+
+        func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset {
+            try await transport.upload(file, with: grant, fileName: fileName)
+        }
+
+        func download(
+            _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+        ) async throws {
+            let isFirst = offsets.withLock { offsets in
+                offsets.append(offset)
+                return offsets.count == 1
+            }
+            try await transport.download(checksum, size: size, from: offset) { part in
+                try await take(part)
+                if isFirst { throw RecordError(.tryAgainLater, "The connection broke") }
+            }
+        }
+    }
+
+    @Test func aBrokenDownloadIsContinuedIfItIsKept() async throws {
+        let source = try place("source")
+        try await fill(source)
+        let file = try #require(FileChecksum(checksum(Self.large)))
+        for (number, kind) in [AssetFileFolder.BrokenDownload.removed, .kept].enumerated() {
+            let transport = BreakingTransport(StoredAssets(try await source.store()))
+            let url = folder.url.appending(path: "files\(number)")
+            let assets = AssetExchange(folder: AssetFileFolder(url, brokenDownload: kind), transport: transport)
+            try assets.makeFolder()
+            let size = Int64(Self.large.count)
+            let broken = await stop { try await assets.download(file, size: size) { _ in } }
+            #expect(broken.contains("The connection broke"))
+            let left = try names(in: "files\(number)")
+            #expect(left == (kind == .kept ? ["\(file).part"] : []))
+            try await assets.download(file, size: size) { _ in }
+            let offsets = transport.offsets.withLock { $0 }
+            #expect(offsets.count == 2 && offsets[0] == 0 && (offsets[1] > 0) == (kind == .kept))
+            #expect(try names(in: "files\(number)") == ["\(file)"])
+            #expect(try Data(contentsOf: url.appending(path: "\(file)")) == Data(Self.large))
+        }
         await source.close()
     }
 

@@ -202,9 +202,11 @@ import Testing
             return try await whole.upload(file, with: grant, fileName: fileName)
         }
 
-        func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
+        func download(
+            _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+        ) async throws {
             if size == unfetched { throw RecordError(.internalError, "The file is damaged") }
-            try await whole.download(checksum, size: size, take)
+            try await whole.download(checksum, size: size, from: offset, take)
         }
     }
 

@@ -279,7 +279,9 @@ import Testing
         func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset {
             throw CocoaError(.fileWriteOutOfSpace)
         }
-        func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
+        func download(
+            _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+        ) async throws {
             try await take(ByteBuffer(bytes: [1]))
             throw CocoaError(.fileWriteOutOfSpace)
         }

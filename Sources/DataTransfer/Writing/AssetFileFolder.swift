@@ -9,11 +9,20 @@ internal import Synchronization
 ///
 /// Files appear atomically, complete or not at all. Other files in the folder stay unchanged.
 public struct AssetFileFolder: Sendable {
+    /// What becomes of a file whose download breaks off.
+    public enum BrokenDownload: Sendable {
+        case removed
+        /// The next download continues it.
+        case kept
+    }
+
     private let url: URL
+    private let brokenDownload: BrokenDownload
     private let partials = PartialFiles()
 
-    public init(_ url: URL) {
+    public init(_ url: URL, brokenDownload: BrokenDownload = .removed) {
         self.url = url
+        self.brokenDownload = brokenDownload
     }
 
     func path(of checksum: FileChecksum) -> String {
@@ -76,20 +85,21 @@ public struct AssetFileFolder: Sendable {
         // A missing or damaged file is downloaded again.
         if (try? await verify(checksum, size: size)) != nil { return }
         let final = path(of: checksum)
+        if brokenDownload == .kept,
+            let file = try await Self.blocking({ try PartialFile(continuing: "\(final).part", size: size) })
+        {
+            if try await fill(file, checksum, size: size, from: transport, progress: progress) {
+                return try await Self.blocking { try file.finish(as: final) }
+            }
+            // The bytes that were there are damaged. What comes from the transport is complete.
+            file.abandon()
+        }
         let temporary = "\(final).\(UUID().uuidString.prefix(8)).part"
         partials.paths.withLock { _ = $0.insert(temporary) }
         defer { partials.paths.withLock { _ = $0.remove(temporary) } }
         let file = try await Self.blocking { try PartialFile(temporary) }
         do {
-            var hash = SHA256()
-            var count: Int64 = 0
-            try await transport.download(checksum, size: size) { part in
-                part.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
-                try await Self.blocking { try file.write(part) }
-                count += Int64(part.readableBytes)
-                progress(count)
-            }
-            guard FileChecksum(bytes: hash.finalize()) == checksum else {
+            guard try await fill(file, checksum, size: size, from: transport, progress: progress) else {
                 throw RecordError(
                     .internalError,
                     "The bytes of the asset \(checksum) do not match its checksum; run `skylight assets verify` to find the damaged files"
@@ -100,6 +110,31 @@ public struct AssetFileFolder: Sendable {
             file.abandon()
             throw error
         }
+    }
+
+    /// Downloads what the file lacks.
+    /// - Returns: true if the bytes match the checksum.
+    private func fill(
+        _ file: PartialFile, _ checksum: FileChecksum, size: Int64, from transport: any AssetTransport,
+        progress: (Int64) -> Void
+    ) async throws -> Bool {
+        var hash = SHA256()
+        var count: Int64 = 0
+        if file.isContinued {
+            for try await part in try FileBytes(path: file.path) {
+                part.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+                count += Int64(part.readableBytes)
+            }
+        }
+        if count == 0 || count < size {
+            try await transport.download(checksum, size: size, from: count) { part in
+                part.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+                try await Self.blocking { try file.write(part) }
+                count += Int64(part.readableBytes)
+                progress(count)
+            }
+        }
+        return FileChecksum(bytes: hash.finalize()) == checksum
     }
 
     /// Removes partial files before the process ends.
@@ -131,13 +166,37 @@ private final class PartialFiles: Sendable {
 
 /// A file that is written under a temporary name.
 private final class PartialFile: Sendable {
-    private let path: String
+    let path: String
+    /// True if the file has the bytes of an earlier download.
+    let isContinued: Bool
     private let descriptor: Int32
 
     init(_ path: String) throws {
         self.path = path
+        isContinued = false
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw AssetFileError(path, String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw failure }
+    }
+
+    /// Opens what an earlier download left, to continue it, or an empty file.
+    /// - Parameter size: the size of the complete file. A longer one is emptied.
+    /// - Returns: `nil` while another process writes the file.
+    init?(continuing path: String, size: Int64) throws {
+        self.path = path
+        descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+        var (opened, named) = (stat(), stat())
+        var isMine = false
+        if descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+            // The process that had the lock may have finished the file, and the path names another one.
+            isMine =
+                fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino
+                && opened.st_mode & S_IFMT == S_IFREG
+        }
+        let isLonger = opened.st_size > size
+        isContinued = opened.st_size > 0 && !isLonger
+        guard descriptor >= 0 else { throw failure }
+        if !isMine { return nil }
+        if isLonger, ftruncate(descriptor, 0) != 0 { throw failure }
     }
 
     deinit { close(descriptor) }

@@ -17,9 +17,13 @@ public protocol AssetTransport: Sendable {
     func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset
 
     /// Downloads the bytes of an asset.
-    /// - Parameter take: receives the bytes in order. The next part is read only after it returns.
+    /// - Parameters:
+    ///   - offset: the number of bytes to skip, because the caller has them; less than the size, or 0.
+    ///   - take: receives the bytes in order. The next part is read only after it returns.
     /// - Throws: `RecordError` if the download fails; errors of `take`.
-    func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws
+    func download(
+        _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+    ) async throws
 }
 
 /// The folder and the transport that an export or an import uses for the bytes of assets.
@@ -36,6 +40,16 @@ public struct AssetExchange: Sendable {
     public init(folder: AssetFileFolder, transport: any AssetTransport) {
         self.folder = folder
         self.transport = transport
+    }
+
+    /// Creates the folder if it is missing.
+    public func makeFolder() throws { try folder.make() }
+
+    /// Downloads the file of an asset into the folder, unless it is there.
+    /// - Parameter progress: receives the number of bytes so far.
+    /// - Throws: as ``AssetFileFolder/add(_:size:from:progress:)``.
+    public func download(_ checksum: FileChecksum, size: Int64, progress: (Int64) -> Void) async throws {
+        try await folder.add(checksum, size: size, from: transport, progress: progress)
     }
 }
 
@@ -55,13 +69,14 @@ public struct StoredAssets: AssetTransport {
         try await store.receive(file, ticket: grant.ticket, fileName: fileName, declaredSize: file.size)
     }
 
-    public func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws
-    {
+    public func download(
+        _ checksum: FileChecksum, size: Int64, from offset: Int64, _ take: (ByteBuffer) async throws -> Void
+    ) async throws {
         // The ticket never expires, because the file stays open for the whole download.
         let ticket = DownloadTicket(checksum: checksum, size: size, expires: Timestamp(milliseconds: .max))
         let file = try await store.open(ticket, coding: .identity)
         let reader = NonBlockingFileIO(threadPool: .singleton)
-        var offset: Int64 = 0
+        var offset = offset
         while true {
             let part = try await reader.read(
                 fileHandle: file.handle, fromOffset: offset, byteCount: Self.partLength,

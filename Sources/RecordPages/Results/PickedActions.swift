@@ -1,4 +1,5 @@
 package import Console
+internal import DataTransfer
 internal import RecordStore
 internal import Records
 

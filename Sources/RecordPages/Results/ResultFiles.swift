@@ -1,5 +1,6 @@
 internal import AssetStore
 package import Console
+package import DataTransfer
 internal import HTTPServing
 internal import HTTPTypes
 package import Hummingbird
@@ -34,25 +35,6 @@ struct ResultFiles: ViewModel {
                 all: all.map { visit.place.link(file, $0 + [("all", "1")]) })
         }
     }
-}
-
-/// The file format of exported records.
-package enum ResultFormat: String, Sendable, CaseIterable {
-    /// The format of web service answers.
-    case json
-    /// One record per line, in the format of the web services.
-    case ndjson
-    case csv
-
-    var mediaType: String {
-        switch self {
-        case .json: "application/json; charset=UTF-8"
-        case .ndjson: "application/x-ndjson"
-        case .csv: "text/csv; charset=utf-8"
-        }
-    }
-
-    var label: String { rawValue.uppercased() }
 }
 
 extension ResultFormat {
@@ -217,9 +199,7 @@ struct FetchResults {
     /// One column for each field in use.
     private func columns(of records: [StoredRecord], missing: Bool) throws -> RecordFileWriter.Columns {
         guard format == .csv else { return RecordFileWriter.Columns(fields: []) }
-        var names: Set<Name> = []
-        for record in records { names.formUnion(try record.fields.decoded().map(\.name)) }
-        var columns = RecordFileWriter.Columns(fields: names.sorted())
+        var columns = RecordFileWriter.Columns(fields: try RecordFileWriter.fields(in: records))
         columns.showsTypes = true
         columns.showsZones = Set(records.map(\.recordID.zoneID)).count > 1
         columns.showsOwners = columns.showsZones && visit.place.address.scope == .shared
@@ -238,5 +218,49 @@ extension Visit {
         else { return nil }
         let links = try await assets.links(place.address.container, place.address.environment, origin: origin)
         return { asset, field in links.downloadURL(of: asset, in: field) }
+    }
+}
+
+// MARK: - Responses
+
+extension Response {
+    /// Records as a file. Browsers display JSON and download the other formats.
+    /// - Parameter name: the file name without extension. Characters other than letters, digits, dots and underscores
+    ///   become hyphens.
+    static func file(_ bytes: [UInt8], format: ResultFormat, name: String) -> Response {
+        file(.pieces(of: bytes), format: format, name: name)
+    }
+
+    static func file(_ body: ResponseBody, format: ResultFormat, name: String) -> Response {
+        let safe = String(
+            decoding: name.utf8.map { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "_"), UInt8(ascii: "."):
+                    byte
+                default: UInt8(ascii: "-")
+                }
+            }, as: UTF8.self)
+        let disposition = format == .json ? "inline" : "attachment"
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: format.mediaType, .cacheControl: "no-store",
+                .contentDisposition: "\(disposition); filename=\"\(safe).\(format.rawValue)\"",
+            ], body: body)
+    }
+
+    /// A file. Programs read it, so an error is answered in the format of the web services.
+    static func orRefusal(_ file: () async throws -> Response) async throws -> Response {
+        do { return try await file() } catch let error as RecordError { return .refusal(error) }
+    }
+
+    /// An error in the format of the web services, in place of a file.
+    private static func refusal(_ error: RecordError) -> Response {
+        var response = json(
+            RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
     }
 }

@@ -70,9 +70,7 @@ struct ChangesCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
             var zoneID: ZoneID?
             if let zone {
-                let owner =
-                    if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
-                zoneID = ZoneID(zoneName: Name(zone), ownerRecordName: owner)
+                zoneID = ZoneID(zoneName: Name(zone), ownerRecordName: try await store.zoneOwner(zoneOwner))
             }
             let feed = ChangeFeed(database: target, zoneID: zoneID)
             let printer = ChangePrinter(asJSON: self.store.output.isJSON)

@@ -45,7 +45,7 @@ struct CheckCommand: AsyncParsableCommand {
     private func check(_ store: any CommandData) async throws -> RecordCheck.Progress {
         let address = database.address(scope)
         let target = try await store.existingDatabase(address, as: database.user)
-        let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }
+        let ownerName = try await store.zoneOwner(owner)
         let zoneID = zone.map { ZoneID(zoneName: Name($0), ownerRecordName: ownerName) }
         let assets = store.assets(address.container, address.environment)
         let addresses = try await store.accounts.seenUsers().map {
@@ -101,12 +101,5 @@ struct CheckCommand: AsyncParsableCommand {
             writer.member("records", Int64(progress.records))
             writer.member("findings", Int64(progress.findings))
         }
-    }
-}
-
-extension Optional {
-    fileprivate func mapAsync<Value>(_ transform: (Wrapped) async throws -> Value) async rethrows -> Value? {
-        guard let self else { return nil }
-        return try await transform(self)
     }
 }

@@ -69,8 +69,7 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         let report = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            let owner =
-                if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
+            let owner = try await store.zoneOwner(zoneOwner)
             let options = ExportOptions(
                 zones: zones.isEmpty ? nil : zones.map { ZoneID(zoneName: Name($0), ownerRecordName: owner) },
                 recordTypes: recordTypes.isEmpty ? nil : Set(recordTypes.map { Name($0) }),

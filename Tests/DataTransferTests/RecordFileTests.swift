@@ -1,7 +1,6 @@
+import DataTransfer
 import Records
 import Testing
-
-@testable import RecordPages
 
 /// Records as files.
 @Suite struct RecordFileTests {

@@ -6,8 +6,6 @@ import Records
 import TestSupport
 import Testing
 
-@testable import RecordPages
-
 /// A CSV file of records, imported again, gives the same records: any texts, any types of fields, any names.
 ///
 /// References have the action NONE here, and no record has an asset: a table has only the names of records, and no

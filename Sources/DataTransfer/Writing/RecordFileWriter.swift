@@ -1,45 +1,56 @@
-internal import Console
-internal import DataTransfer
 internal import Foundation
-internal import HTTPServing
-internal import HTTPTypes
-internal import Hummingbird
-internal import Records
+package import Records
 
 /// Writes records to a file in chunks, so that a long file never has to fit in memory.
-struct RecordFileWriter: Sendable {
+package struct RecordFileWriter: Sendable {
     /// The columns of a CSV table; JSON needs none.
-    struct Columns: Sendable {
-        var fields: [Name]
+    package struct Columns: Sendable {
+        package var fields: [Name]
         /// Options for records of several types, zones or owners.
-        var showsTypes = false
-        var showsZones = false
-        var showsOwners = false
+        package var showsTypes = false
+        package var showsZones = false
+        package var showsOwners = false
         /// True if records were fetched by name and some are missing.
-        var showsErrors = false
+        package var showsErrors = false
+
+        package init(fields: [Name], showsTypes: Bool = false, showsZones: Bool = false) {
+            (self.fields, self.showsTypes, self.showsZones) = (fields, showsTypes, showsZones)
+        }
     }
 
     /// The result for a requested record.
-    struct Item: Sendable {
-        let recordName: Name
-        let result: Result<StoredRecord, RecordError>
+    package struct Item: Sendable {
+        package let recordName: Name
+        package let result: Result<StoredRecord, RecordError>
 
-        init(_ record: StoredRecord) {
+        package init(_ record: StoredRecord) {
             recordName = record.recordID.recordName
             result = .success(record)
         }
 
-        init(_ recordName: Name, _ result: Result<StoredRecord, RecordError>) {
+        package init(_ recordName: Name, _ result: Result<StoredRecord, RecordError>) {
             self.recordName = recordName
             self.result = result
         }
     }
 
-    let format: ResultFormat
-    let columns: Columns
+    package let format: ResultFormat
+    package let columns: Columns
+
+    package init(format: ResultFormat, columns: Columns) {
+        (self.format, self.columns) = (format, columns)
+    }
+
+    /// The fields in use, by name.
+    /// - Throws: `RecordError` INTERNAL_ERROR if stored fields are damaged.
+    package static func fields(in records: [StoredRecord]) throws -> [Name] {
+        var names: Set<Name> = []
+        for record in records { names.formUnion(try record.fields.decoded().map(\.name)) }
+        return names.sorted()
+    }
 
     /// The text before the first record.
-    func head() -> [UInt8] {
+    package func head() -> [UInt8] {
         switch format {
         case .json: return Array("{\"records\":[\n".utf8)
         case .ndjson: return []
@@ -60,7 +71,7 @@ struct RecordFileWriter: Sendable {
 
     /// - Parameter isFirst: true if no record was written yet.
     /// - Throws: `RecordError` INTERNAL_ERROR if stored fields are damaged.
-    func rows(_ items: [Item], isFirst: Bool, address: AssetAddress?) throws -> [UInt8] {
+    package func rows(_ items: [Item], isFirst: Bool, address: AssetAddress?) throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(items.reduce(64) { $0 + ((try? $1.result.get().fields.bytes.count) ?? 0) + 512 })
         for (index, item) in items.enumerated() {
@@ -79,7 +90,7 @@ struct RecordFileWriter: Sendable {
 
     /// The text after the last record.
     /// - Parameter members: additional members, for JSON only.
-    func end(_ members: [JSONObject.Member] = []) -> [UInt8] {
+    package func end(_ members: [JSONObject.Member] = []) -> [UInt8] {
         guard format == .json else { return [] }
         var bytes = Array("\n]".utf8)
         for member in members {
@@ -90,7 +101,7 @@ struct RecordFileWriter: Sendable {
     }
 
     /// An error line for a failure during the output; `nil` if the format does not support it.
-    func failure(_ error: RecordError) -> [UInt8]? {
+    package func failure(_ error: RecordError) -> [UInt8]? {
         guard format == .ndjson else { return nil }
         return Self.error(error, of: nil) + [UInt8(ascii: "\n")]
     }
@@ -108,7 +119,7 @@ struct RecordFileWriter: Sendable {
     }
 
     /// An error of a record or a request in the format of the web services.
-    static func error(_ error: RecordError, of recordName: Name?) -> [UInt8] {
+    package static func error(_ error: RecordError, of recordName: Name?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             if let recordName { writer.member("recordName", recordName) }
@@ -139,8 +150,8 @@ struct RecordFileWriter: Sendable {
         cells += columns.fields.map { values[$0].map(Self.cell) ?? "" }
         cells += [
             record.parent.map { Self.quoted($0.string) } ?? "", record.recordChangeTag,
-            record.created.timestamp.isoText,
-            Self.quoted(record.created.userRecordName.string), record.modified.timestamp.isoText,
+            Self.time(record.created.timestamp),
+            Self.quoted(record.created.userRecordName.string), Self.time(record.modified.timestamp),
             Self.quoted(record.modified.userRecordName.string),
         ]
         if columns.showsErrors { cells.append("") }
@@ -153,7 +164,7 @@ struct RecordFileWriter: Sendable {
         case .string(let text): text.isEmpty ? "\"\"" : quoted(text)
         case .int64(let integer): String(integer)
         case .double(let double): double.description
-        case .timestamp(let timestamp): timestamp.isoText
+        case .timestamp(let timestamp): time(timestamp)
         case .bytes(let bytes): bytes.isEmpty ? "\"\"" : Data(bytes).base64EncodedString()
         case .location(let location):
             location == Location(latitude: location.latitude, longitude: location.longitude)
@@ -161,6 +172,10 @@ struct RecordFileWriter: Sendable {
         case .reference(let reference): quoted(reference.recordName.string)
         case .asset, .list: quoted(jsonText(value))
         }
+    }
+
+    private static func time(_ timestamp: Timestamp) -> String {
+        UTCTime(milliseconds: timestamp.milliseconds).isoTextWithMilliseconds
     }
 
     private static func jsonText(_ value: FieldValue) -> String {
@@ -185,46 +200,23 @@ struct RecordFileWriter: Sendable {
     }
 }
 
-// MARK: - Responses
+// MARK: - Formats
 
-extension Response {
-    /// Records as a file. Browsers display JSON and download the other formats.
-    /// - Parameter name: the file name without extension. Characters other than letters, digits, dots and underscores
-    ///   become hyphens.
-    static func file(_ bytes: [UInt8], format: ResultFormat, name: String) -> Response {
-        file(.pieces(of: bytes), format: format, name: name)
+/// The file format of exported records.
+package enum ResultFormat: String, Sendable, CaseIterable {
+    /// The format of web service answers.
+    case json
+    /// One record per line, in the format of the web services.
+    case ndjson
+    case csv
+
+    package var mediaType: String {
+        switch self {
+        case .json: "application/json; charset=UTF-8"
+        case .ndjson: "application/x-ndjson"
+        case .csv: "text/csv; charset=utf-8"
+        }
     }
 
-    static func file(_ body: ResponseBody, format: ResultFormat, name: String) -> Response {
-        let safe = String(
-            decoding: name.utf8.map { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "_"), UInt8(ascii: "."):
-                    byte
-                default: UInt8(ascii: "-")
-                }
-            }, as: UTF8.self)
-        let disposition = format == .json ? "inline" : "attachment"
-        return Response(
-            status: .ok,
-            headers: [
-                .contentType: format.mediaType, .cacheControl: "no-store",
-                .contentDisposition: "\(disposition); filename=\"\(safe).\(format.rawValue)\"",
-            ], body: body)
-    }
-
-    /// A file. Programs read it, so an error is answered in the format of the web services.
-    static func orRefusal(_ file: () async throws -> Response) async throws -> Response {
-        do { return try await file() } catch let error as RecordError { return .refusal(error) }
-    }
-
-    /// An error in the format of the web services, in place of a file.
-    private static func refusal(_ error: RecordError) -> Response {
-        var response = json(
-            RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
-        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
-        return response
-    }
+    package var label: String { rawValue.uppercased() }
 }

@@ -1,8 +1,7 @@
-internal import Console
-internal import Records
+package import Records
 
 /// Parses a query's text into the rows of a form.
-struct QueryTextParser {
+package struct QueryTextParser {
     private let tokens: [QueryTextToken]
     private let type: RecordType
     /// The offset of the end of the text.
@@ -10,7 +9,7 @@ struct QueryTextParser {
     private var position = 0
 
     /// - Throws: ``QueryTextError`` with the position of the error.
-    static func rows(of text: String, type: RecordType) throws(QueryTextError) -> (
+    package static func rows(of text: String, type: RecordType) throws(QueryTextError) -> (
         filters: [QueryForm.Filter], sorts: [QueryForm.Sort]
     ) {
         var parser = QueryTextParser(
