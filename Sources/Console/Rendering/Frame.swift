@@ -211,6 +211,8 @@ package struct Frame: ViewModel {
     var connection: ConnectionBanner?
     /// What the last action did.
     var notice: NoticeView?
+    /// How long the page waited for its database; `nil` for one that reads nothing.
+    var milliseconds: String?
 
     /// The maximum number of zones in their menu. The Zones page lists all.
     package static let zoneLimit = 40
@@ -224,13 +226,16 @@ package struct Frame: ViewModel {
 
 extension Frame {
     /// The frame of a page outside of any container.
-    package init(title: String, staticFiles: StaticFiles, notice: NoticeView? = nil) {
+    package init(
+        title: String, staticFiles: StaticFiles, stopwatch: Stopwatch? = nil, notice: NoticeView? = nil
+    ) {
         let url = staticFiles.urls()
         self.init(
             title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"),
             script: url("skylight.js"), icon: url("skylight.svg"),
             findAction: "/find", findFields: [],
-            findHint: "Find a container or a record", rehearsals: nil, notice: notice)
+            findHint: "Find a container or a record", rehearsals: nil, notice: notice,
+            milliseconds: stopwatch?.elapsed.millisecondsText)
     }
 
     /// The frame of a page about a place.
@@ -248,7 +253,8 @@ extension Frame {
             findAction: "\(place.path)/find",
             findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
-            connection: ConnectionBanner(visit), notice: NoticeView(visit))
+            connection: ConnectionBanner(visit), notice: NoticeView(visit),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 

@@ -50,7 +50,6 @@ package struct ShareView: Page {
     let stop: String?
     let leave: String?
     let back: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> ShareView {
         let target = try await ShareTarget.load(visit)
@@ -108,7 +107,6 @@ package struct ShareView: Page {
         stop = share != nil && isOwner ? place.link("share/stop", target.parameters) : nil
         leave = share != nil && !isOwner ? place.link("share/leave", target.parameters) : nil
         back = target.root.map { place.link(toRecord: $0.recordID.recordName, in: target.zoneID) } ?? place.link("zone")
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 

@@ -52,7 +52,6 @@ struct RecordFeedView: Page {
     struct Footer: ViewModel {
         let count: String
         let left: String?
-        let milliseconds: String
         let next: String?
         /// The label of the token in the footer.
         let tokenName: String
@@ -330,7 +329,6 @@ extension RecordFeedView.Footer {
         self.init(
             count: Digits.count(page.changes.count, "change"),
             left: page.moreComing ? "more coming" : isEnd ? "nothing more up to the token" : "nothing more",
-            milliseconds: visit.stopwatch.elapsed.millisecondsText,
             next: page.moreComing
                 ? visit.place.link(
                     "changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,
