@@ -26,6 +26,8 @@ struct RecordFeedView: Page {
         let device: String?
         let tag: String
         let marks: [OrderWarning]
+        /// True for a record before one that it depends on.
+        let isEarly: Bool
 
         func child(named name: String) -> Any? {
             switch name {
@@ -264,10 +266,10 @@ extension RecordFeedView {
     }
 
     private static func orderNote(_ rows: [Row]) -> String? {
-        let count = rows.count { !$0.marks.isEmpty }
+        let count = rows.count(where: \.isEarly)
         if count == 0 { return nil }
         return
-            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
+            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. The first before each is marked. "
             + "This is the real order of commits. The feed has each record once, at its latest change, so a record that is saved again moves "
             + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
     }
@@ -303,7 +305,7 @@ extension RecordFeedView {
                 when: record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
                 by: record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.unknownText,
                 device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.unknownText,
-                marks: marks[index] ?? [])
+                marks: marks[index] ?? [], isEarly: marks[index] != nil)
         }
     }
 }
