@@ -452,7 +452,10 @@ struct FrameBuilder {
         Tab.Group.allCases.map { group in
             let entries = Tab.allCases.filter { $0.group == group && $0.entry == $0 }.compactMap { entry in
                 pages(of: entry).first { visit.offers($0) }.map { first in
-                    var link = Frame.Entry(first, isCurrent: entry == tab.entry, at: place)
+                    var link = Frame.Entry(
+                        first, isCurrent: entry == tab.entry, at: place,
+                        // What comes in is offered as more of what is looked at.
+                        first == .importing ? queried.map { [("type", $0)] } ?? [] : [])
                     link.state = states[entry] ?? size(of: entry)
                     return link
                 }
@@ -489,9 +492,13 @@ struct FrameBuilder {
 }
 
 extension Frame.Entry {
-    fileprivate init(_ tab: Tab, count: Int? = nil, isCurrent: Bool, at place: Place) {
+    fileprivate init(
+        _ tab: Tab, count: Int? = nil, isCurrent: Bool, at place: Place,
+        _ parameters: [(name: String, value: String)] = []
+    ) {
         self.init(
-            text: tab.title, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key,
+            text: tab.title, href: place.link(tab.rawValue, parameters), count: count.map { Digits.grouped($0) },
+            key: tab.key,
             isCurrent: isCurrent)
     }
 }
