@@ -269,9 +269,7 @@ extension RecordFeedView {
         let count = rows.count(where: \.isEarly)
         if count == 0 { return nil }
         return
-            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. The first before each is marked. "
-            + "This is the real order of commits. The feed has each record once, at its latest change, so a record that is saved again moves "
-            + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
+            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. The first before each is marked."
     }
 
     private static func rows(_ page: ZoneChangesPage, of span: FeedSpan, form: RecordFeedForm, visit: Visit)
