@@ -10,6 +10,8 @@ export function enableImporting() {
     const form = importForm()
     if (event.target.form === form && hasRows(form)) follow(event.target)
   })
+  // Enter asks for the page of the preview, which leads on to the button that imports.
+  document.addEventListener('submit', () => { latest++ })
   enableDropping()
   block()
 }

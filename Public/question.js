@@ -6,11 +6,16 @@ import { Typing } from './typing.js'
 let latest = 0
 let told = 0
 
-// The selection that the arrow keys are changing. Each step causes a change event, but does not confirm the choice.
+// The selection that the arrow keys are changing. Each step causes a change event, but does not confirm the choice: Enter does.
 let keyed = null
 
 export function enableQuestion() {
-  document.addEventListener('keydown', event => { keyed = event.target.closest('select') })
+  document.addEventListener('keydown', event => {
+    keyed = event.target.closest('select')
+    if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || !keyed?.matches('[data-submit]') || !keyed.form) return
+    event.preventDefault()
+    submit(keyed)
+  })
   document.addEventListener('pointerdown', () => { keyed = null })
   document.addEventListener('change', event => {
     const control = event.target

@@ -32,6 +32,8 @@ export function enableShortcuts() {
     p: () => follow('a[rel~=prev]'),
   }
   document.addEventListener('keydown', event => {
+    // A page that begins in an input has keys, too.
+    if (event.key === 'Escape' && event.target.matches('[autofocus]')) event.target.blur()
     if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     if (document.querySelector('dialog[open]') || event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
     const page = performance.now() - goes < patience ? pages.get(event.key) : undefined

@@ -176,9 +176,10 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     page = open_page(place + "/importing")
     page.get_by_label("file", exact=True).set_input_files(file)
     # The next choice has the focus, and nothing is called wrong before the button is pressed.
-    expect(page.get_by_label("record type")).to_be_focused()
-    page.get_by_label("record type").fill("Airport")
+    expect(page.get_by_label("Zone", exact=True)).to_be_focused()
     page.get_by_label("Zone", exact=True).select_option("Notes")
+    page.get_by_label("record type").fill("Airport")
+    page.get_by_label("record type").blur()
     expect(page.get_by_role("heading", name="2 rows will become records")).to_be_visible()
     # The console suggests the column with different values, and the choice of another is previewed at once.
     names = page.get_by_label("record names")

@@ -1,7 +1,7 @@
-"""Ten tasks of a developer, done as by somebody who sees the console for the first time: at most three clicks each, and typing.
+"""Ten tasks of a developer, done as by somebody who sees the console for the first time: clicks and typing.
 
 Each begins on the container's first page, or on the page of the zone in question. They are done in Chromium and in WebKit, and without scripts too,
-without that limit.
+where clicks do not count.
 """
 
 import csv
@@ -15,12 +15,11 @@ from slow_line import SlowLine
 from waiting import until
 from webkit import expect
 
-MOST = 3
-# The clicks that a task took before the console was made for it.
-BEFORE = {
-    "the last messages of a room": 2, "a refused query, mended": 2, "five records by name": 3, "a download, paused and resumed": 6,
-    "zones, with a token and without": 3, "changes since a token": 1, "why a client never got a record": 1, "a conflict, merged": 4,
-    "a CSV file, in and out": 6, "compared and deployed": 4,
+# The clicks that a task takes, and those that it took before the console was made for it.
+CLICKS = {
+    "the last messages of a room": (2, 2), "a refused query, mended": (2, 2), "five records by name": (1, 3), "a download, paused and resumed": (3, 6),
+    "zones, with a token and without": (2, 3), "changes since a token": (1, 1), "why a client never got a record": (1, 1), "a conflict, merged": (2, 4),
+    "a CSV file, in and out": (2, 6), "compared and deployed": (2, 4),
 }
 ZONE = {"zoneName": "Notes"}
 
@@ -48,8 +47,9 @@ def hand(take, request):
 
 def count(hand: Hand, task: str, browser_name: str, record_property):
     """Reports the clicks of a task, and compares them with the most that it may take."""
-    record_property("figure", f"{hand.clicks} {'click' if hand.clicks == 1 else 'clicks'} in {browser_name}, {BEFORE[task]} before: {task}")
-    assert hand.clicks <= MOST, f"{task} takes {hand.clicks} clicks"
+    most, before = CLICKS[task]
+    record_property("figure", f"{hand.clicks} {'click' if hand.clicks == 1 else 'clicks'} in {browser_name}, {before} before: {task}")
+    assert hand.clicks <= most, f"{task} takes {hand.clicks} clicks"
 
 
 @pytest.fixture
@@ -110,9 +110,13 @@ def test_five_records_by_name(hand, done):
     page = hand.page
     hand.go(CHAT + "/zone?zone=Chats")
     hand.section("Fetch")
-    page.get_by_label("names", exact=True).click()
+    # The page begins where the names are entered.
+    expect(page.get_by_label("names", exact=True)).to_be_focused()
     hand.type("Person/ada\nRoom/general\nMessage/papers\nnobody\nRoom/books")
-    hand.button("Fetch")
+    if hand.has_scripts:
+        hand.press("Control+Enter")
+    else:
+        hand.button("Fetch")
     rows = page.locator(".answer tbody tr")
     expect(rows).to_have_count(5)
     expect(rows.nth(1)).to_contain_text("General")
@@ -167,8 +171,7 @@ def test_a_download_by_the_browser_itself(take, server, place, browser_name, has
 def test_zones_with_and_without_a_token(hand, done, server, place):
     page = hand.page
     hand.go(place[1] + "/sync")
-    hand.section("Zones")
-    expect(page.locator("main")).to_contain_text("Notes")
+    # Without a token, Changes lists all zones.
     hand.section("Changes")
     expect(page.locator(".answer tbody tr").filter(has_text="Notes")).to_be_visible()
     server.save(place[0], "Others", note("one", rank=1))
@@ -211,9 +214,13 @@ def test_a_conflict_is_merged(hand, done, server, place):
     page = hand.page
     hand.go(place[1] + "/sync")
     hand.find("note 2")
-    hand.link("Edit")
+    hand.link("Edit rank")
     rank = page.get_by_role("textbox", name="rank", exact=True)
-    rank.click()
+    if hand.has_scripts:
+        # The link of a field puts the caret into it.
+        expect(rank).to_be_focused()
+    else:
+        rank.click()
     hand.press("Control+A")
     hand.type("70")
     server.save(place[0], "Notes", note("note 2", title="Theirs", rank=71))
@@ -234,17 +241,20 @@ def test_a_csv_file_comes_in_and_goes_out(hand, done, server, place, tmp_path):
     if hand.has_scripts:
         hand.choose("file", file)
         # The page asks for the rest, one after the other.
-        expect(page.get_by_label("record type")).to_be_focused()
-        hand.type("Airport")
-        hand.press("Tab")
+        expect(page.get_by_label("Zone", exact=True)).to_be_focused()
         hand.type("Notes")
+        hand.press("Tab")
+        hand.type("Airport")
     else:
         page.get_by_label("file", exact=True).set_input_files(file)
-        page.get_by_label("record type").fill("Airport")
         page.get_by_label("Zone", exact=True).select_option("Notes")
-        hand.button("Preview")
+        page.get_by_label("record type").click()
+        hand.type("Airport")
+    # Enter previews, and then imports.
+    hand.press("Enter")
     expect(page.get_by_label("Add SORTABLE to elevation")).to_be_checked()
-    hand.button("Import 3 records")
+    expect(page.get_by_role("button", name="Import 3 records")).to_be_focused()
+    hand.press("Enter")
     expect(page.locator("#run .state")).to_have_text("done")
     with page.expect_download() as download:
         hand.link("Export CSV of all Airport records in zone Notes")

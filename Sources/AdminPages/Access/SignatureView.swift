@@ -34,7 +34,6 @@ package struct SignatureView: Page {
     let form: SignatureForm
     let complaint: PageError?
     let result: Result?
-    let milliseconds: String
 
     package static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
 
@@ -53,7 +52,6 @@ package struct SignatureView: Page {
         self.form = form
         self.result = result
         self.complaint = complaint
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 

@@ -62,7 +62,6 @@ package struct CheckView: Page {
     let command: String
     /// The database server that has the records, and how durable its commits are; `nil` for a file.
     let database: String?
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> CheckView {
         let run = visit.console.runs.check(of: visit.place)
@@ -78,8 +77,7 @@ package struct CheckView: Page {
                 ?? "all zones of the \(place.address.scope.rawValue) database",
             rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: report,
             isLive: report?.isLive ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
-            command: Self.command(place), database: own?.database,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            command: Self.command(place), database: own?.database)
     }
 }
 

@@ -32,7 +32,6 @@ package struct DeployView: Page {
     let confirm: String?
     /// Indexes that production is building.
     let works: IndexWorkPanel?
-    let milliseconds: String
 }
 
 extension DeployView {
@@ -114,8 +113,7 @@ extension DeployView {
             obstacles: obstacles.compactMap(Self.line),
             refusal: plan.refusal.map { PageError($0) },
             confirm: canRun(plan, visit) ? visit.place.link("deploy/confirm") : nil,
-            works: try await visit.indexWorks(in: .production).panel,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            works: try await visit.indexWorks(in: .production).panel)
     }
 
     private static func composites(_ development: Schema, _ production: Schema) -> [CompositeRow] {

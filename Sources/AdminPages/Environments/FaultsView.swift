@@ -78,7 +78,6 @@ package struct FaultsView: Page {
     let start: String
     let stop: String
     let confirm: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) -> FaultsView {
         let active = visit.console.faults.active.enumerated().map { (fault: $1, shown: Active($1, number: $0)) }
@@ -114,8 +113,7 @@ package struct FaultsView: Page {
             environment: place.address.environment.rawValue, container: place.address.container.description,
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             start: place.link("rehearsals/start"),
-            stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm",
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm")
     }
 
     private static func obstacle(to act: InjectedFault, _ visit: Visit) -> String? {

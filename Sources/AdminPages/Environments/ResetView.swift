@@ -26,7 +26,6 @@ package struct ResetView: Page {
     let action: String
     let back: String
     let snapshots: String?
-    let milliseconds: String
 }
 
 extension ResetView {
@@ -71,8 +70,7 @@ extension ResetView {
                     : SchemaChangeList(
                         $0, of: schema, before: "development now", after: "after the reset, as production is")
             },
-            action: place.link("reset"), back: place.link("types"), snapshots: visit.snapshots,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            action: place.link("reset"), back: place.link("types"), snapshots: visit.snapshots)
     }
 
     private static func records(of schema: Schema, _ visit: Visit) async throws -> [Name: Int]? {

@@ -58,7 +58,6 @@ package struct SnapshotView: Page {
     let others: [String]
     let changes: SchemaChangeList?
     let back: String
-    let milliseconds: String
 
     /// The form that chooses the other side.
     struct Comparing: ViewModel {
@@ -158,7 +157,6 @@ extension SnapshotView {
             comparison.schema.isEmpty
             ? nil : SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to)
         back = visit.place.link("snapshots")
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 

@@ -34,7 +34,7 @@ package enum HistoryView {
                     nothing: EmptyState(before == nil ? "No changes yet" : "No earlier changes"))
             ],
             foot: Foot(
-                visit, count: Digits.count(entries.count, "change"),
+                count: Digits.count(entries.count, "change"),
                 previous: before == nil ? nil : Frame.Link(text: "« Latest", href: visit.place.link("history")),
                 next: earlier.map {
                     Frame.Link(

@@ -64,7 +64,6 @@ package struct IndexesView: Page {
     /// The address of this page, for the way back.
     let here: String
     let count: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> IndexesView {
         let works = try await visit.indexWorks()
@@ -109,8 +108,7 @@ package struct IndexesView: Page {
             composites: composites, action: visit.place.link("type/indexes"),
             compositeAction: visit.place.link("composites/change"),
             here: here,
-            count: Digits.count(indexCount, "index", plural: "indexes"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(indexCount, "index", plural: "indexes"))
     }
 
     private static func rows(_ visit: Visit, works: IndexWorks, showsAll: Bool) -> [Row] {

@@ -20,7 +20,6 @@ package struct SchemaView: Page {
     let works: IndexWorkPanel?
     let hasComposites: Bool
     let count: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> SchemaView {
         let schema = try schema(visit)
@@ -30,8 +29,7 @@ package struct SchemaView: Page {
             form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"),
             works: try await visit.indexWorks().panel,
             hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty },
-            count: Digits.count(visit.ownTypes.count, "record type"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(visit.ownTypes.count, "record type"))
     }
 
     /// The schema file, `iCloud.com.example.App-development.ckdb`.
@@ -106,7 +104,6 @@ package struct ImportView: Page {
     let fingerprint: String
     let apply: String
     let back: String
-    let milliseconds: String
 }
 
 extension ImportView {
@@ -182,8 +179,7 @@ extension ImportView {
             },
             isNothing: reading.plan?.isEmpty ?? false, losses: losses.map(\.line),
             lossText: losses.isEmpty ? nil : Self.summary(of: losses),
-            fingerprint: reading.fingerprint, apply: visit.place.link("schema/apply"), back: visit.place.link("schema"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            fingerprint: reading.fingerprint, apply: visit.place.link("schema/apply"), back: visit.place.link("schema"))
     }
 
     private static func summary(of losses: [SchemaLoss]) -> String {

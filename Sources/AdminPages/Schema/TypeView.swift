@@ -74,7 +74,6 @@ package struct TypeView: Page {
     let grants: [GrantRow]
     let editGrants: String
     let text: String
-    let milliseconds: String
 
     package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
@@ -135,8 +134,7 @@ package struct TypeView: Page {
             newComposite: visit.database.can(.editSchema) && !isSystemType ? CompositeIndexForm(type) : nil,
             compositeAction: visit.place.link("composites/change"),
             titleForm: isSystemType ? nil : TitleForm(type, visit), grants: type.sortedGrants.map { GrantRow($0) },
-            editGrants: visit.place.link("roles", [("type", name.string)]), text: type.schemaStatement + ";",
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            editGrants: visit.place.link("roles", [("type", name.string)]), text: type.schemaStatement + ";")
     }
 
     /// The records of the set that are in the current database.

@@ -54,23 +54,14 @@ package struct PageHead: ViewModel {
 /// The end of a page: what is shown, how long it took, and the other pages of the list.
 package struct Foot: ViewModel {
     let count: String?
-    let milliseconds: String
     let shown: String?
     let previous: Frame.Link?
     let next: Frame.Link?
 
     package init(
-        _ visit: Visit, count: String? = nil, shown: String? = nil, previous: Frame.Link? = nil,
-        next: Frame.Link? = nil
+        count: String? = nil, shown: String? = nil, previous: Frame.Link? = nil, next: Frame.Link? = nil
     ) {
         (self.count, self.shown, self.previous, self.next) = (count, shown, previous, next)
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
-    }
-
-    /// The foot of a page outside of any place.
-    init(_ stopwatch: Stopwatch) {
-        (count, shown, previous, next) = (nil, nil, nil, nil)
-        milliseconds = stopwatch.elapsed.millisecondsText
     }
 }
 

@@ -17,6 +17,8 @@ package struct Form: Component {
     let hidden: [Frame.Hidden]
     let fields: [FormField]
     let button: String
+    /// True if a choice sends the form, so that only a page without scripts needs the button.
+    let isSentByChoice: Bool
     /// `go` for the main action of the page.
     let buttonStyle: String?
     /// The label of the button for screen readers; `nil` for its text.
@@ -30,6 +32,7 @@ package struct Form: Component {
         (self.style, self.action, self.hidden, self.fields) = (style.rawValue, action, hidden, fields)
         (self.button, self.buttonStyle, self.buttonLabel, self.note) = (button, buttonStyle, buttonLabel, note)
         (isPost, isSearch, hasFiles) = (true, false, fields.contains(where: \.takesFile))
+        isSentByChoice = false
     }
 
     /// A form that loads a page with other parameters.
@@ -37,6 +40,7 @@ package struct Form: Component {
         (style, self.action, self.hidden, self.fields) = (Style.line.rawValue, action, hidden, fields)
         (self.button, buttonStyle, buttonLabel, note) = (button, nil, nil, nil)
         (isPost, self.isSearch, hasFiles) = (false, isSearch, false)
+        isSentByChoice = fields.allSatisfy(\.isSent)
     }
 
     package static func choosing(_ tab: Tab, at place: Place, _ fields: [FormField], button: String) -> Form {
@@ -118,6 +122,8 @@ package struct FormField: ViewModel {
         (self.tip, self.pattern) = (tip, pattern)
         (self.isRequired, self.isLabelled, self.file) = (isRequired, isLabelled, file)
     }
+
+    fileprivate var isSent: Bool { if case .sentChoice = kind { true } else { false } }
 
     var takesFile: Bool { if case .file = kind { true } else { file != nil } }
 

@@ -8,7 +8,7 @@ internal import Records
 /// The page of a whole container: its content, and the actions to rename and delete it.
 package enum ContainerView {
     package static func show(_ asked: ConsoleRequest) async throws -> Answer {
-        .page(try await page(try await container(asked.query, asked.console), console: asked.console))
+        .page(try await page(try await container(asked.query, asked.console), asked))
     }
 
     /// An address that ends before a page leads to Sync, the home of a container.
@@ -50,7 +50,7 @@ package enum ContainerView {
             try await console.accounts.moveQueriesAndTitles(of: container, to: name)
             try await console.accounts.moveCredentials(of: container, to: name)
         } catch let error as RecordError {
-            return .page(try await page(container, newName: typed, complaint: error, console: console))
+            return .page(try await page(container, newName: typed, complaint: error, asked))
         }
         return .redirect("/")
     }
@@ -73,7 +73,7 @@ package enum ContainerView {
             }
             try await console.accounts.removeQueriesAndTitles(of: container)
         } catch let error as RecordError {
-            return .page(try await page(container, complaint: error, console: console))
+            return .page(try await page(container, complaint: error, asked))
         }
         return .redirect("/")
     }
@@ -95,9 +95,9 @@ package enum ContainerView {
     }
 
     private static func page(
-        _ container: ContainerID, newName: String? = nil, complaint: RecordError? = nil, console: Console
+        _ container: ContainerID, newName: String? = nil, complaint: RecordError? = nil, _ asked: ConsoleRequest
     ) async throws -> ComponentPage {
-        let stopwatch = Stopwatch()
+        let (console, stopwatch) = (asked.console, asked.stopwatch)
         let developer = try People(console.accounts, actingAs: nil).actor
         let caller = Caller(userRecordName: developer.userRecordName)
         var environments = Records.Environment.allCases
@@ -156,7 +156,7 @@ package enum ContainerView {
                                 )
                             ], button: "Delete the container", buttonStyle: "go danger"),
                     ]),
-            ], foot: Foot(stopwatch))
+            ], foot: Foot())
     }
 
     /// What an environment holds.

@@ -17,7 +17,6 @@ package struct FindView: Page {
     /// A sentence about records that were not searched.
     let remark: String?
     let back: String
-    let milliseconds: String
 
     /// Lists what the text may mean while somebody types it. iCloud is not asked for that.
     package static func load(_ visit: Visit) async throws -> FindView {
@@ -59,18 +58,18 @@ package struct FindView: Page {
         return FindView(
             text: text, groups: sorted(groups),
             nothing: "Nothing in this database has a name or a title with this text.", remark: records.remark,
-            back: visit.place.link(Tab.query.rawValue), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            back: visit.place.link(Tab.query.rawValue))
     }
 
     /// Lists the containers with a text in their names.
     package static func list(_ asked: ConsoleRequest) async throws -> Answer {
-        .page(try await load(asked.query, console: asked.console))
+        .page(try await load(asked))
     }
 
-    fileprivate static func load(_ fields: FormFields, console: Console) async throws -> FindView {
-        let stopwatch = Stopwatch()
-        let containers = try await stopwatch.measure { try await console.containers() }
-        let text = (fields["q"] ?? "").trimmingSpaces
+    fileprivate static func load(_ asked: ConsoleRequest) async throws -> FindView {
+        let console = asked.console
+        let containers = try await asked.stopwatch.measure { try await console.containers() }
+        let text = (asked.query["q"] ?? "").trimmingSpaces
         let words = SearchWords(text)
         let actions = console.connections == nil ? [] : [Found("Connect a container in iCloud", href: "/connect")]
         return FindView(
@@ -79,14 +78,11 @@ package struct FindView: Page {
                 Self.containers(containers, console.accounts, words), SearchGroup("Actions", of: actions, words),
             ]),
             nothing: "No container has a name with this text, and no record, type or zone has exactly this name.",
-            remark: nil, back: "/",
-            milliseconds: stopwatch.elapsed.millisecondsText)
+            remark: nil, back: "/")
     }
 
-    private init(
-        text: String, groups: [SearchGroup], nothing: String, remark: String?, back: String, milliseconds: String
-    ) {
-        (self.groups, self.remark, self.back, self.milliseconds) = (groups, remark, back, milliseconds)
+    private init(text: String, groups: [SearchGroup], nothing: String, remark: String?, back: String) {
+        (self.groups, self.remark, self.back) = (groups, remark, back)
         self.text = PastedValue(text).holdsCredential ? "…" : text
         hasText = !text.isEmpty
         self.nothing = groups.isEmpty ? nothing : nil
@@ -347,7 +343,7 @@ package enum Finder {
     /// Searches all containers as the developer.
     package static func answer(everywhere asked: ConsoleRequest) async throws -> Answer {
         let (console, fields) = (asked.console, asked.query)
-        let text = (fields["q"] ?? "").trimmingSpaces
+        let text = (asked.query["q"] ?? "").trimmingSpaces
         let containers = try await console.containers()
         if let container = container(named: text, in: containers) {
             return .redirect(place(container, console.accounts).link(Tab.query.rawValue))
@@ -380,7 +376,7 @@ package enum Finder {
                 continue
             }
         }
-        return .page(try await FindView.load(fields, console: console))
+        return .page(try await FindView.load(asked))
     }
 
     private static func match(_ text: String, in visit: Visit) async throws -> String? {

@@ -56,7 +56,6 @@ package struct HomeView: Page {
     let shown: String?
     let previous: String?
     let next: String?
-    let milliseconds: String
 
     /// The number of containers per page.
     private static let limit = 100
@@ -83,8 +82,7 @@ package struct HomeView: Page {
     private static func load(
         _ fields: FormFields, _ asked: ConsoleRequest, refused: RefusedForm? = nil
     ) async throws -> HomeView {
-        let (console, server) = (asked.console, asked.request.ownOrigin)
-        let stopwatch = Stopwatch()
+        let (console, server, stopwatch) = (asked.console, asked.request.ownOrigin, asked.stopwatch)
         let engine = console.engine
         let all =
             engine.can(.listContainers)
@@ -139,7 +137,7 @@ package struct HomeView: Page {
             shown: last == 1
                 ? nil
                 : "Containers \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(all.count))",
-            previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
+            previous: link(page - 1), next: link(page + 1))
     }
 
     fileprivate static func place(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope) -> Place

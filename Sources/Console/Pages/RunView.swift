@@ -49,7 +49,6 @@ package struct RunView: Page {
     /// `nil` while the job runs, and if it changed nothing that can be undone.
     let undo: NoticeView.Undo?
     let undoButton: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) throws -> RunView {
         let run = try visit.console.runs.run(visit.fields["id"] ?? "", at: visit.place)
@@ -112,7 +111,6 @@ package struct RunView: Page {
                 change.recordIDs.isEmpty ? nil : NoticeView.Undo(change, back: visit.here, at: visit.place)
             }
         undoButton = "Undo this \(run.tab == .importing ? "import" : "change")"
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
     /// Cancels a job. Completed work stays.

@@ -211,6 +211,8 @@ package struct Frame: ViewModel {
     var connection: ConnectionBanner?
     /// What the last action did.
     var notice: NoticeView?
+    /// How long the page waited for its database; `nil` for one that reads nothing.
+    var milliseconds: String?
 
     /// The maximum number of zones in their menu. The Zones page lists all.
     package static let zoneLimit = 40
@@ -224,13 +226,16 @@ package struct Frame: ViewModel {
 
 extension Frame {
     /// The frame of a page outside of any container.
-    package init(title: String, staticFiles: StaticFiles, notice: NoticeView? = nil) {
+    package init(
+        title: String, staticFiles: StaticFiles, stopwatch: Stopwatch? = nil, notice: NoticeView? = nil
+    ) {
         let url = staticFiles.urls()
         self.init(
             title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"),
             script: url("skylight.js"), icon: url("skylight.svg"),
             findAction: "/find", findFields: [],
-            findHint: "Find a container or a record", rehearsals: nil, notice: notice)
+            findHint: "Find a container or a record", rehearsals: nil, notice: notice,
+            milliseconds: stopwatch?.elapsed.millisecondsText)
     }
 
     /// The frame of a page about a place.
@@ -248,7 +253,8 @@ extension Frame {
             findAction: "\(place.path)/find",
             findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
-            connection: ConnectionBanner(visit), notice: NoticeView(visit))
+            connection: ConnectionBanner(visit), notice: NoticeView(visit),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
@@ -446,7 +452,10 @@ struct FrameBuilder {
         Tab.Group.allCases.map { group in
             let entries = Tab.allCases.filter { $0.group == group && $0.entry == $0 }.compactMap { entry in
                 pages(of: entry).first { visit.offers($0) }.map { first in
-                    var link = Frame.Entry(first, isCurrent: entry == tab.entry, at: place)
+                    var link = Frame.Entry(
+                        first, isCurrent: entry == tab.entry, at: place,
+                        // What comes in is offered as more of what is looked at.
+                        first == .importing ? queried.map { [("type", $0)] } ?? [] : [])
                     link.state = states[entry] ?? size(of: entry)
                     return link
                 }
@@ -483,9 +492,13 @@ struct FrameBuilder {
 }
 
 extension Frame.Entry {
-    fileprivate init(_ tab: Tab, count: Int? = nil, isCurrent: Bool, at place: Place) {
+    fileprivate init(
+        _ tab: Tab, count: Int? = nil, isCurrent: Bool, at place: Place,
+        _ parameters: [(name: String, value: String)] = []
+    ) {
         self.init(
-            text: tab.title, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key,
+            text: tab.title, href: place.link(tab.rawValue, parameters), count: count.map { Digits.grouped($0) },
+            key: tab.key,
             isCurrent: isCurrent)
     }
 }

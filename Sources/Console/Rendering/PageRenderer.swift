@@ -47,8 +47,11 @@ package struct PageRenderer: Sendable {
     }
 
     /// A page outside of any place.
-    package func response(_ page: some Page, notice: NoticeView? = nil) throws -> Response {
-        try response(page, in: Frame(title: page.title, staticFiles: staticFiles, notice: notice))
+    package func response(_ page: some Page, _ stopwatch: Stopwatch? = nil, notice: NoticeView? = nil) throws
+        -> Response
+    {
+        try response(
+            page, in: Frame(title: page.title, staticFiles: staticFiles, stopwatch: stopwatch, notice: notice))
     }
 
     private static func library(in folder: String) throws -> MustacheLibrary {

@@ -150,7 +150,7 @@ extension ConsoleRoute {
     package static func get(
         _ path: String, _ answer: @escaping @Sendable (ConsoleRequest) async throws -> Answer, _ traits: Trait...
     ) -> ConsoleRoute {
-        ConsoleRoute(.get, path, Set(traits)) { try $0.console.response(try await answer($0)) }
+        ConsoleRoute(.get, path, Set(traits)) { try $0.response(try await answer($0)) }
     }
 
     /// A form that is of no place, or reads its fields and its place itself.
@@ -158,7 +158,7 @@ extension ConsoleRoute {
         _ path: String, carries limit: FormLimit,
         _ action: @escaping @Sendable (ConsoleRequest) async throws -> Answer, _ traits: Trait...
     ) -> ConsoleRoute {
-        ConsoleRoute(.post, path, carries: limit, Set(traits)) { try $0.console.response(try await action($0)) }
+        ConsoleRoute(.post, path, carries: limit, Set(traits)) { try $0.response(try await action($0)) }
     }
 }
 
@@ -169,6 +169,8 @@ package struct ConsoleRequest: Sendable {
     package let console: Console
     package let request: Request
     package let context: ServingRequestContext
+    /// Of a page outside of any place.
+    let stopwatch = Stopwatch()
     /// What the body may carry.
     private let limit: FormLimit
 
@@ -200,6 +202,15 @@ package struct ConsoleRequest: Sendable {
                 return (FormFields(encoded: bytes), nil)
             }
             return (form.fields, form.parts.first { $0.fileName != nil })
+        }
+    }
+
+    /// The answer outside of any place.
+    fileprivate func response(_ answer: Answer) throws -> Response {
+        switch answer {
+        case .page(let page): try console.renderer.response(page, stopwatch)
+        case .redirect(let location): .redirect(to: location)
+        case .response(let response): response
         }
     }
 
@@ -290,15 +301,6 @@ extension Console {
                 .accessDenied,
                 "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel"
             )
-        }
-    }
-
-    /// The answer outside of any place.
-    fileprivate func response(_ answer: Answer) throws -> Response {
-        switch answer {
-        case .page(let page): try renderer.response(page)
-        case .redirect(let location): .redirect(to: location)
-        case .response(let response): response
         }
     }
 

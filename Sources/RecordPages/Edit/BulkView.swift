@@ -63,7 +63,6 @@ package struct BulkView: Page {
     let dryRun: DryRun?
     /// The number of the field among the inputs. The ids of the inputs contain it.
     let number = "1"
-    let milliseconds: String
 
     // MARK: Pages
 
@@ -181,7 +180,6 @@ package struct BulkView: Page {
         dryRun = found.map {
             DryRun($0, form, input: input, canUndo: canUndo, cascadedCount: cascadedCount, visit: visit)
         }
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 

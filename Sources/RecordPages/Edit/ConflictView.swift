@@ -52,7 +52,6 @@ package struct ConflictView: Page {
     let asksForChoice: Bool
     let action: String
     let record: String
-    let milliseconds: String
 
     /// A field in the versions of both sides.
     private struct Versions {
@@ -145,7 +144,6 @@ package struct ConflictView: Page {
         action = place.inZone(zoneID).link(isUnsent ? "unsent/resolve" : "record/resolve")
         self.record =
             isUnsent ? place.link(Tab.unsent.rawValue) : place.link(toRecord: record.recordID.recordName, in: zoneID)
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 

@@ -16,7 +16,6 @@ struct EditStart: Page {
     /// True if the form accepts a new type.
     let canMakeTypes: Bool
     let nameLimit = String(RecordType.nameLimit)
-    let milliseconds: String
 
     init(_ visit: Visit) {
         let place = visit.place
@@ -26,7 +25,6 @@ struct EditStart: Page {
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == chosen) }
         zones = visit.chosenZoneChoices
         canMakeTypes = place.address.environment == .development && visit.schema != nil
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 
@@ -133,7 +131,6 @@ package struct EditView: Page {
     let action: String
     let verb: String
     let cancel: String
-    let milliseconds: String
 }
 
 extension EditView {
@@ -196,7 +193,6 @@ extension EditView {
         cancel =
             place.zoneID.flatMap { form.isNew ? nil : place.link(toRecord: form.recordName, in: $0) }
             ?? place.link("query", [("type", form.recordType.string)])
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
     /// Types for new fields. Uploads need an existing record and field, so asset types are excluded.

@@ -40,7 +40,6 @@ package struct RecordCopyView: Page {
     let remark: String?
     let action: String
     let back: String
-    let milliseconds: String
 }
 
 extension RecordCopyView {
@@ -127,8 +126,7 @@ extension RecordCopyView {
             existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) },
             preview: preview,
             complaint: complaint.map { PageError($0) }, remark: remark, action: visit.place.link("record/copy"),
-            back: source.back,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            back: source.back)
     }
 
     /// The address of the preview. The form itself uses POST, because it carries the secret of the session, which must
@@ -255,7 +253,6 @@ struct RecordCopyResultView: Page {
     let again: String
     let picked: [Frame.Hidden]
     let back: String
-    let milliseconds: String
 
     init(
         _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Outcome, RecordError>)],
@@ -297,6 +294,5 @@ struct RecordCopyResultView: Page {
         again = visit.place.link("record/copy")
         picked = RecordCopyView.fields(source) + [Frame.Hidden(name: "do", value: "choose")]
         back = source.back
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }

@@ -19,7 +19,6 @@ package struct ZoneCopyView: Page {
     let complaint: PageError?
     let action: String
     let cancel: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> ZoneCopyView {
         try await page(try source(visit), visit, complaint: nil)
@@ -119,8 +118,7 @@ package struct ZoneCopyView: Page {
             records: try await visit.counts(in: zoneID).map { Digits.count($0.total, "record") },
             there: OtherDatabaseInputs(visit, scopes: [.private, .public], zoneName: offered),
             complaint: complaint.map { PageError($0) },
-            action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"))
     }
 }
 

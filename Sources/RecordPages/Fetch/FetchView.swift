@@ -61,7 +61,6 @@ package struct FetchView: Page {
         let missing: String?
         /// The number of files and their total size.
         let files: String?
-        let milliseconds: String
         let exports: ResultFiles
         /// The link to the same records in the other layout; `nil` if there is only one layout.
         let otherShape: Frame.Link?
@@ -195,7 +194,6 @@ extension FetchView {
                     files: assets.flatMap {
                         $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)"
                     },
-                    milliseconds: visit.stopwatch.elapsed.millisecondsText,
                     exports: ResultFiles(to: "fetch", parameters, visit: there),
                     otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
     }

@@ -58,7 +58,6 @@ package struct RecordComparisonView: Page {
     let candidates: [Candidates]
     let exchanged: String?
     let complaint: PageError?
-    let milliseconds: String
 }
 
 extension RecordComparisonView {
@@ -107,8 +106,7 @@ extension RecordComparisonView {
             tables: comparison?.tables ?? [],
             candidates: candidates,
             exchanged: other.flatMap { other in otherName.isEmpty ? nil : exchanged(name, otherName, other, here) },
-            complaint: complaint,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            complaint: complaint)
     }
 
     /// The link that compares a record with a record of another place.

@@ -18,7 +18,6 @@ package struct RecordHistoryView: Page {
     let history: RecordHistory?
     /// True if the page begins with the latest change.
     let isLatest: Bool
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> RecordHistoryView {
         let (name, zoneID) = try RecordRestoring.target(visit)
@@ -35,7 +34,7 @@ package struct RecordHistoryView: Page {
             title: "History of \(name)", zone: visit.zoneName(zoneID),
             record: RecordLink(
                 href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: titles[recordID]),
-            history: history, isLatest: before == nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            history: history, isLatest: before == nil)
     }
 }
 
@@ -273,7 +272,6 @@ package struct RestoreView: Page {
     let action: String
     let fields: [Frame.Hidden]
     let cancel: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> RestoreView {
         let (name, zoneID) = try RecordRestoring.target(visit)
@@ -312,8 +310,7 @@ package struct RestoreView: Page {
                 from: try FieldDifference.Version(now.fields, parent: now.parent),
                 to: try FieldDifference.Version(entry.fields, parent: entry.parent),
                 try await visit.presenter(of: [now, entry], in: zoneID)),
-            action: visit.place.link("record/restore"), fields: fields, cancel: history,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            action: visit.place.link("record/restore"), fields: fields, cancel: history)
     }
 }
 

@@ -95,7 +95,6 @@ package struct RecordView: Page {
     let lastVersion: String?
     /// The reasons why users do not see a record that its owner has.
     let unseen: (any ViewModel)?
-    let milliseconds: String
 }
 
 /// The record that an address names.
@@ -152,8 +151,7 @@ extension RecordView {
                 ? try await RecordTrace.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
-            lastVersion: last?.restore, unseen: body == nil ? clients : nil,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            lastVersion: last?.restore, unseen: body == nil ? clients : nil)
     }
 
     /// The number of changes on this page. The history page shows all.

@@ -91,7 +91,6 @@ package struct ImportingView: Page {
     let action: String
     let run: String
     let command: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) -> ImportingView {
         ImportingView(ImportForm(visit.fields, visit: visit), visit: visit)
@@ -121,7 +120,6 @@ package struct ImportingView: Page {
         run = whole.link("importing/run")
         command =
             "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
     /// A note of an import as a sentence.

@@ -58,7 +58,6 @@ struct MirrorView: Page {
     let pulls: [PullRow]
     /// How sure the copy's schema is; `nil` if a file declares all of it, or nothing is there.
     let evidence: String?
-    let milliseconds: String
 
     static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError?) async throws -> MirrorView {
         let connection = try MirrorActions.connection(visit)
@@ -99,8 +98,7 @@ struct MirrorView: Page {
             files: MirrorOptions.Files.allCases.map {
                 Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen)
             },
-            types: visit.fields["types"] ?? "", pulls: pulls.prefix(20).map { PullRow($0) }, evidence: evidence,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            types: visit.fields["types"] ?? "", pulls: pulls.prefix(20).map { PullRow($0) }, evidence: evidence)
     }
 }
 

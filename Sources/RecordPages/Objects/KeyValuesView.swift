@@ -88,7 +88,7 @@ package enum KeyValuesView {
                 Section("set-key", form.isThere ? "Change the value" : "Set a key", [inputs(form, all)]),
             ],
             foot: Foot(
-                visit, count: Digits.count(changes.count, "key"),
+                count: Digits.count(changes.count, "key"),
                 next: changes.endIndex > shown.endIndex
                     ? .nextPage(place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))])) : nil))
     }

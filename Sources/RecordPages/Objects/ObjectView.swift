@@ -35,7 +35,6 @@ package struct ObjectView: Page {
     let sample: String
     /// True if a relationship waits for an index that is being built.
     let isBuilding: Bool
-    let milliseconds: String
 
     /// - Returns: the page of the record for one that is not there, or is no object.
     package static func answer(_ asked: Visit) async throws -> Answer {
@@ -94,8 +93,7 @@ package struct ObjectView: Page {
             refusals: relationships.refusals,
             follow: follows
                 ? nil : visit.place.link("object", [("name", recordID.recordName.string), (followField, "1")]),
-            sample: ObjectModel.sample(visit), isBuilding: relationships.refusals.contains(where: \.isBuilding),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            sample: ObjectModel.sample(visit), isBuilding: relationships.refusals.contains(where: \.isBuilding))
     }
 
     /// The type of an attribute whose value is in an asset. The record does not tell it, but the field beside may.

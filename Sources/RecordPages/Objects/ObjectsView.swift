@@ -46,7 +46,6 @@ package struct ObjectsView: Page {
     /// True for a container in iCloud, whose types are those of the records that came.
     let isConnected: Bool
     let count: String
-    let milliseconds: String
 
     package static func load(_ asked: Visit) async throws -> ObjectsView {
         let visit = try await asked.findingEntityTypes()
@@ -70,8 +69,7 @@ package struct ObjectsView: Page {
                     text: pairs.map { Digits.count($0, "pair") } ?? "the pairs",
                     href: place.link("query", [("type", MirroredLink.recordType.string)])),
             sample: ObjectModel.sample(visit), isEmpty: entities.isEmpty, isConnected: visit.connection != nil,
-            count: Digits.count(entities.count, "entity", plural: "entities"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(entities.count, "entity", plural: "entities"))
     }
 }
 
@@ -115,7 +113,6 @@ package struct EntityView: Page {
     let first: String?
     let previous: String?
     let next: String?
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> EntityView {
         let form = QueryForm(visit.fields)
@@ -149,8 +146,7 @@ package struct EntityView: Page {
                 pageNumber: form.page > 1 || answer?.continuationMarker != nil
                     ? "page \(Digits.grouped(form.page))" : nil,
                 first: form.page > 2 ? link(form.changed { _ in }) : nil, previous: form.previousPage.map(link),
-                next: answer?.continuationMarker.map { link(form.nextPage($0)) },
-                milliseconds: visit.stopwatch.elapsed.millisecondsText)
+                next: answer?.continuationMarker.map { link(form.nextPage($0)) })
         }
         let works = try await visit.indexWorks()
         let problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []

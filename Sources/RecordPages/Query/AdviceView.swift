@@ -50,7 +50,6 @@ package struct AdviceView: Page {
     let isProduction: Bool
     let action: String
     let unusedCount: String
-    let milliseconds: String
 
     /// The number of served queries from which the page calls indexes unused.
     private static let telling = 100
@@ -82,8 +81,7 @@ extension AdviceView {
             used: used.map { IndexRow($0, use: $1, visit: visit) },
             canEdit: visit.canEditSchema, isProduction: visit.place.address.environment == .production,
             action: visit.place.link("type/indexes"),
-            unusedCount: Digits.count(unused.count, "unused index", plural: "unused indexes"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            unusedCount: Digits.count(unused.count, "unused index", plural: "unused indexes"))
     }
 }
 

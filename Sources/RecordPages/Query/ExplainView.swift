@@ -25,7 +25,6 @@ package struct ExplainView: Page {
     /// The link to this page without waiting.
     let now: String
     let code: CodePanel?
-    let milliseconds: String
 }
 
 extension ExplainView {
@@ -45,7 +44,7 @@ extension ExplainView {
             return ExplainView(
                 title: "Explain", folded: nil, editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil,
                 remark: nil, answer: nil, works: nil,
-                isWaiting: false, now: "", code: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+                isWaiting: false, now: "", code: nil)
         }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
@@ -70,8 +69,7 @@ extension ExplainView {
                 remark: remark,
                 answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
                 now: visit.place.link("explain", form.parameters + [("now", "1")]),
-                code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
-                milliseconds: visit.stopwatch.elapsed.millisecondsText)
+                code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil)
         }
         if isDraft { return page(remark: "Not explained yet.") }
         if editor.written.problem != nil { return page(remark: "Not explained: the text can't be read.") }

@@ -19,7 +19,6 @@ package struct QueryView: Page {
         /// The link that counts all matches, if the total is unknown.
         let countAll: String?
         let page: String?
-        let milliseconds: String
         let first: String?
         let previous: String?
         let next: String?
@@ -213,7 +212,7 @@ extension QueryView {
     private static func notRun(_ visit: Visit) -> Footer {
         Footer(
             count: "Not run", outcome: "not run", all: nil, countAll: nil, page: nil,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
+            first: nil, previous: nil,
             next: nil, exports: nil)
     }
 }
@@ -316,7 +315,6 @@ extension QueryView.Footer {
         outcome =
             if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }
         page = form.page > 1 ? "page \(Digits.grouped(form.page))" : nil
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
         first = form.page > 2 ? link(form.changed { _ in }) : nil
         previous = form.previousPage.map(link)

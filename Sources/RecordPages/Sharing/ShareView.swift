@@ -34,7 +34,7 @@ package struct ShareView: Page {
     /// `record in zone X` or `zone`
     let subject: String
     let isNew: Bool
-    let isZone: Bool
+    let guestsSee: String
     let action: String
     let fields: [Frame.Hidden]
     let shareTitle: String
@@ -50,7 +50,6 @@ package struct ShareView: Page {
     let stop: String?
     let leave: String?
     let back: String
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> ShareView {
         let target = try await ShareTarget.load(visit)
@@ -78,7 +77,7 @@ package struct ShareView: Page {
             target.root == nil
             ? "zone" : "\(target.root?.recordType ?? "record") in zone \(visit.zoneName(target.zoneID))"
         isNew = share == nil
-        isZone = target.root == nil
+        guestsSee = target.guestsSee
         action = place.link("share")
         let kept =
             [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? [])
@@ -108,7 +107,6 @@ package struct ShareView: Page {
         stop = share != nil && isOwner ? place.link("share/stop", target.parameters) : nil
         leave = share != nil && !isOwner ? place.link("share/leave", target.parameters) : nil
         back = target.root.map { place.link(toRecord: $0.recordID.recordName, in: target.zoneID) } ?? place.link("zone")
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
 
@@ -267,6 +265,10 @@ struct ShareTarget: Sendable {
     let root: StoredRecord?
     /// `nil` if the share is yet to be made.
     let share: ZoneShare?
+    /// What comes along with the root, or the records of the whole zone; `nil` if that is not known.
+    private let count: Int?
+    /// The maximum number of a zone's records to look through for those below the root.
+    private static let treeLimit = 20_000
 
     /// Finds the target that the fields of a request name: the root, or no name for the whole zone.
     static func load(_ visit: Visit) async throws -> ShareTarget {
@@ -277,11 +279,55 @@ struct ShareTarget: Sendable {
             let shares = try await visit.measure {
                 try await visit.database.require(.listShares).shares(in: zoneID, after: nil, limit: 1)
             }
-            return ShareTarget(zoneID: zoneID, root: nil, share: shares.first { $0.rootName == nil })
+            return ShareTarget(
+                zoneID: zoneID, root: nil, share: shares.first { $0.rootName == nil },
+                count: try await count(below: nil, in: zoneID, visit))
         }
         let root = try await RecordView.record(name, in: zoneID, visit: visit)
         let share = try await visit.measure { try await visit.database.share(showing: root) }
-        return ShareTarget(zoneID: zoneID, root: root, share: share.flatMap { $0.rootName == name ? $0 : nil })
+        return ShareTarget(
+            zoneID: zoneID, root: root, share: share.flatMap { $0.rootName == name ? $0 : nil },
+            count: try await count(below: name, in: zoneID, visit))
+    }
+
+    /// The records below a root without those of other shares, or all of the zone. Neither a container in iCloud nor
+    /// another user's zone is read for them.
+    private static func count(below root: Name?, in zoneID: ZoneID, _ visit: Visit) async throws -> Int? {
+        if visit.connection != nil || visit.place.address.scope != .private { return nil }
+        let (tree, shares) = try await visit.measure {
+            let listing = try visit.database.require(.listShares)
+            return (
+                try await listing.tree(of: zoneID, limit: treeLimit),
+                try await listing.shares(in: zoneID, after: nil, limit: treeLimit)
+            )
+        }
+        guard tree.isComplete else { return nil }
+        let records = tree.nodes.filter { $0.recordType != Share.recordType }
+        guard let root else { return records.count }
+        let children = Dictionary(grouping: records, by: \.parent)
+        var seen = Set(shares.compactMap(\.rootName)).union([root])
+        let others = seen.count
+        var open = [root]
+        while let name = open.popLast() {
+            open += (children[name] ?? []).map(\.recordName).filter { seen.insert($0).inserted }
+        }
+        return seen.count - others
+    }
+
+    /// What the guests of its share see.
+    var guestsSee: String {
+        guard root != nil else {
+            return
+                "Guests see all records of the zone.\(count.map { " There \($0 == 1 ? "is" : "are") \(Digits.grouped($0)) now." } ?? "")"
+        }
+        let others = "They see nothing else of the zone."
+        return switch count {
+        case 0: "Guests see this record, and later those that get it as parent. None has it yet. \(others)"
+        case let count?:
+            "Guests see this record and \(Digits.count(count, "record")) below it: those that have it as parent, and so on. \(others)"
+        case nil:
+            "Guests see this record and all records below it: those that have it as parent, and so on. \(others)"
+        }
     }
 
     /// The share that the target has.

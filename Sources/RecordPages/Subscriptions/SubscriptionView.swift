@@ -51,7 +51,6 @@ package struct SubscriptionView: Page {
     let firing: FiredPanel?
     let delete: String?
     let back: String
-    let milliseconds: String
 }
 
 extension SubscriptionView {
@@ -152,8 +151,7 @@ extension SubscriptionView {
             },
             code: subscription.map { CodePanel(saving: $0, type: type, visit: there) }, firing: firing,
             delete: form.savedID.map { place.link("subscription/delete", [("id", $0.string)]) },
-            back: place.link(Tab.subscriptions.rawValue),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            back: place.link(Tab.subscriptions.rawValue))
     }
 
     /// The error that a save would have; `nil` for none.

@@ -64,7 +64,7 @@ package enum SubscriptionsView {
                         knowsPositions: knowsAll, visit)
                 },
             foot: Foot(
-                visit, count: Digits.count(all.count, "subscription"),
+                count: Digits.count(all.count, "subscription"),
                 next: all.endIndex > shown.endIndex
                     ? .nextPage(
                         place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]))

@@ -216,7 +216,8 @@ struct OrderWarning: ViewModel {
         let role: String
     }
 
-    /// The marks of a page's changes, by index.
+    /// The marks of a page's changes, by index. The first change that comes before a target has one; the others before
+    /// it have an empty list.
     static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderWarning]]
     {
         guard let zoneID = visit.place.zoneID else { return [:] }
@@ -228,15 +229,18 @@ struct OrderWarning: ViewModel {
         let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
         let positions = try await Self.positions(of: Array(elsewhere), in: zoneID, visit: visit)
         var marks: [Int: [OrderWarning]] = [:]
+        var told: Set<Name> = []
+        func mark(_ dependency: Dependency, _ warning: OrderWarning) {
+            marks[dependency.index, default: []] += told.insert(dependency.target).inserted ? [warning] : []
+        }
         for dependency in dependencies {
             let change = changes[dependency.index]
             if let place = places[dependency.target] {
                 guard place > dependency.index else { continue }
-                marks[dependency.index, default: []].append(OrderWarning(dependency, target: changes[place], at: place))
+                mark(dependency, OrderWarning(dependency, target: changes[place], at: place))
             } else if let later = positions[dependency.target], let position = change.position, later > position {
-                marks[dependency.index, default: []].append(
-                    OrderWarning(dependency, at: later, href: visit.place.link(toRecord: dependency.target, in: zoneID))
-                )
+                let href = visit.place.link(toRecord: dependency.target, in: zoneID)
+                mark(dependency, OrderWarning(dependency, at: later, href: href))
             }
         }
         return marks

@@ -26,6 +26,8 @@ struct RecordFeedView: Page {
         let device: String?
         let tag: String
         let marks: [OrderWarning]
+        /// True for a record before one that it depends on.
+        let isEarly: Bool
 
         func child(named name: String) -> Any? {
             switch name {
@@ -52,7 +54,6 @@ struct RecordFeedView: Page {
     struct Footer: ViewModel {
         let count: String
         let left: String?
-        let milliseconds: String
         let next: String?
         /// The label of the token in the footer.
         let tokenName: String
@@ -265,12 +266,10 @@ extension RecordFeedView {
     }
 
     private static func orderNote(_ rows: [Row]) -> String? {
-        let count = rows.count { !$0.marks.isEmpty }
+        let count = rows.count(where: \.isEarly)
         if count == 0 { return nil }
         return
-            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
-            + "This is the real order of commits. The feed has each record once, at its latest change, so a record that is saved again moves "
-            + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
+            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. The first before each is marked."
     }
 
     private static func rows(_ page: ZoneChangesPage, of span: FeedSpan, form: RecordFeedForm, visit: Visit)
@@ -304,7 +303,7 @@ extension RecordFeedView {
                 when: record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
                 by: record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.unknownText,
                 device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.unknownText,
-                marks: marks[index] ?? [])
+                marks: marks[index] ?? [], isEarly: marks[index] != nil)
         }
     }
 }
@@ -330,7 +329,6 @@ extension RecordFeedView.Footer {
         self.init(
             count: Digits.count(page.changes.count, "change"),
             left: page.moreComing ? "more coming" : isEnd ? "nothing more up to the token" : "nothing more",
-            milliseconds: visit.stopwatch.elapsed.millisecondsText,
             next: page.moreComing
                 ? visit.place.link(
                     "changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,

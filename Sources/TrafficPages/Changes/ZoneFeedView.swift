@@ -24,7 +24,6 @@ package struct ZoneFeedView: Page {
 
     struct Footer: ViewModel {
         let count: String
-        let milliseconds: String
         let next: String?
     }
 
@@ -115,8 +114,7 @@ extension ZoneFeedView {
                 : nil,
             footer: page.map { page in
                 Footer(
-                    count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,
-                    next: page.moreComing ? output(page.syncToken).again : nil)
+                    count: Digits.count(rows.count, "zone"), next: page.moreComing ? output(page.syncToken).again : nil)
             })
     }
 

@@ -22,7 +22,6 @@ package struct ClientsView: Page {
     let clients: [ClientPanel]
     let more: String?
     let count: String
-    let milliseconds: String
 }
 
 extension ClientsView {
@@ -49,8 +48,7 @@ extension ClientsView {
             ],
             isOff: !visit.log.isOn, clients: panels,
             more: left > 0 ? "\(Digits.count(left, "more client")) seen earlier." : nil,
-            count: Digits.count(histories.count, "client"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(histories.count, "client"))
     }
 }
 

@@ -76,7 +76,6 @@ package struct NotificationsView: Page {
     let more: String?
     let older: String?
     let count: String
-    let milliseconds: String
 }
 
 extension NotificationsView {
@@ -139,7 +138,7 @@ extension NotificationsView {
                         Tab.notifications.rawValue,
                         area.map { (name: $0.0, value: $0.1) } + [(beforeField, String($0.id))])
                 } : nil,
-            count: Digits.count(shown.count, "notification"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(shown.count, "notification"))
     }
 }
 
@@ -362,7 +361,6 @@ package struct NotificationView: Page {
     /// The form that saves it for a simulator, and its fields.
     let file: String
     let hidden: [Frame.Hidden]
-    let milliseconds: String
 }
 
 extension NotificationView {
@@ -384,8 +382,7 @@ extension NotificationView {
             id: String(notification.id), file: "\(place.path)/notification/file",
             hidden: (place.parameters + [("id", String(notification.id))]).map {
                 Frame.Hidden(name: $0.name, value: $0.value)
-            },
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            })
     }
 
     private static func find(_ id: String?, _ visit: Visit) throws -> LoggedNotification {

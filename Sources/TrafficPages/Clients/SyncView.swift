@@ -35,7 +35,6 @@ package struct SyncView: Page {
     let clients: String
     let query: String
     let count: String
-    let milliseconds: String
 }
 
 extension SyncView {
@@ -66,8 +65,7 @@ extension SyncView {
             more: left > 0
                 ? "\(Digits.count(left, "row")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil,
             clients: place.link("clients"),
-            query: place.link(Tab.query.rawValue), count: Digits.count(known, "client"),
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            query: place.link(Tab.query.rawValue), count: Digits.count(known, "client"))
     }
 }
 

@@ -27,7 +27,6 @@ package struct ErrorsView: Page {
     let find: String
     let lists: [ErrorCodeList]
     let hasNoCodes: Bool
-    let milliseconds: String
 }
 
 extension ErrorsView {
@@ -45,7 +44,7 @@ extension ErrorsView {
             isCut: read?.isCut ?? false, isFirst: isFirst,
             hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find,
             lists: lists,
-            hasNoCodes: lists.allSatisfy(\.codes.isEmpty), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            hasNoCodes: lists.allSatisfy(\.codes.isEmpty))
     }
 
     private static func problem(_ read: ErrorText) -> String? {

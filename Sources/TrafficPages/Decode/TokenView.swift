@@ -37,7 +37,6 @@ package struct TokenView: Page {
     let lesson: TokenLesson
     /// Example tokens, if the input is empty.
     let examples: [Frame.Link]
-    let milliseconds: String
 }
 
 extension TokenView {
@@ -98,8 +97,7 @@ extension TokenView {
             comparison: comparison,
             comparisonProblem: problem,
             lesson: try await TokenLesson(visit, isOpen: value.isEmpty && recognised == nil),
-            examples: value.isEmpty && recognised == nil ? try await examples(visit) : [],
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            examples: value.isEmpty && recognised == nil ? try await examples(visit) : [])
     }
 
     private static func finding(of found: FoundToken, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {

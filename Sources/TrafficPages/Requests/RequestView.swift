@@ -79,7 +79,6 @@ struct RequestView: Page {
     let valuesToggle: Toggle?
     let requestBody: BodyText?
     let responseBody: BodyText?
-    let milliseconds: String
 }
 
 extension RequestView {
@@ -136,8 +135,7 @@ extension RequestView {
                 : hides
                     ? Toggle(note: "Values of records are hidden.", text: "Show values", href: page(values: true))
                     : nil,
-            requestBody: requestBody, responseBody: responseBody, milliseconds: visit.stopwatch.elapsed.millisecondsText
-        )
+            requestBody: requestBody, responseBody: responseBody)
     }
 
     private static func curlNote(

@@ -56,7 +56,6 @@ package struct RequestsView: Page {
     let kept: String
     let newer: String?
     let older: String?
-    let milliseconds: String
 }
 
 extension RequestsView {
@@ -184,7 +183,6 @@ extension RequestsView {
         kept = "latest answer first; the latest \(Digits.grouped(visit.log.capacity)) are kept in memory"
         self.newer = newer
         self.older = older
-        milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
     /// The most common operations. The form also offers the one that the URL names.

@@ -70,7 +70,6 @@ package struct TelemetryView: Page {
     let storageSum: StorageSum?
     let storageNote: String?
     let hasStorage: Bool
-    let milliseconds: String
 }
 
 extension TelemetryView {
@@ -88,8 +87,7 @@ extension TelemetryView {
             storage: Array(rows.prefix(rowLimit)),
             storageTitle: "Stored by \(visit.people.actor.displayName), \(visit.place.address.words)",
             storageSum: total.map { StorageSum($0) }, storageNote: stored.flatMap { storageNote($0, rows: rows.count) },
-            hasStorage: stored != nil,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            hasStorage: stored != nil)
     }
 
     private static func figures(_ telemetry: Telemetry) -> [Figure] {

@@ -36,7 +36,6 @@ package struct SharingView: Page {
     /// The reason why there are none.
     let nothing: String?
     let next: String?
-    let milliseconds: String
 }
 
 extension SharingView {
@@ -68,8 +67,7 @@ extension SharingView {
             zoneHref: zoneID == nil ? place.link(Tab.zones.rawValue) : place.link("zone"),
             sees: zoneID == nil ? nil : place.link("sees"), panels: panels,
             nothing: panels.isEmpty ? nothing(visit, after) : nil,
-            next: last.map { place.link("sharing", [(afterField, String($0))]) },
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            next: last.map { place.link("sharing", [(afterField, String($0))]) })
     }
 
     private static func nothing(_ visit: Visit, _ after: Int64?) -> String {

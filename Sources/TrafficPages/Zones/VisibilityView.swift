@@ -51,7 +51,6 @@ package struct VisibilityView: Page {
     /// Says what is left out.
     let incomplete: [String]
     let count: String
-    let milliseconds: String
 }
 
 extension VisibilityView {
@@ -133,7 +132,7 @@ extension VisibilityView {
                     ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them."
                     : nil,
             ].compactMap(\.self),
-            count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(all, "record"))
     }
 
     /// Maximum size of the fields that are read for the titles. Records beyond it go without.

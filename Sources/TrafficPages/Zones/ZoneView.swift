@@ -48,7 +48,6 @@ package struct ZoneView: Page {
     /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
     let delete: String?
     let purge: String?
-    let milliseconds: String
 
     package static func load(_ visit: Visit) async throws -> ZoneView {
         guard let asked = visit.place.zoneID else {
@@ -79,8 +78,7 @@ package struct ZoneView: Page {
             share: isOwned && visit.database.can(.listShares) ? place.link("share") : nil,
             copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil,
             delete: isOwned ? place.link("zone/delete") : nil,
-            purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil)
     }
 }
 
