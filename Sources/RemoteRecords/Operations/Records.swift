@@ -127,7 +127,7 @@ public struct QueryPages: AsyncSequence, Sendable {
     fileprivate let first: QueryRecords
 
     /// Requests the pages one after the other.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
         fileprivate let database: any DatabaseCalls
         fileprivate var next: QueryRecords?
 
