@@ -7,12 +7,13 @@ extension Record {
     /// Sets keys to the properties of a model. A key whose value is the same already is not changed, so that only what
     /// the app changed is sent. A property that is `nil` removes its key. Keys without a property stay.
     ///
-    /// - Text, numbers, `Bool`, `Date`, `Data` and lists of these are fields of their types; a `UUID` is its text, and
-    ///   an enumeration with raw values its raw value.
-    /// - Every other property, such as a structure, is a field of bytes with its JSON, which queries cannot use.
+    /// Text, numbers, `Bool`, `Date`, `Data` and lists of these are fields of their types; a `UUID` is its text, and an
+    /// enumeration with raw values its raw value. Other properties, such as structures, `UInt` and `UInt64`, are
+    /// refused.
     /// - Parameter model: a type with a `CodingKey` for each property, as the compiler makes them. References, locations
     ///   and files are not `Codable`: set them with the subscript.
-    /// - Throws: `EncodingError` for a model that is no structure with properties; the errors of its `encode(to:)`.
+    /// - Throws: `EncodingError` for a property that no field can have, or for a model without properties; the record
+    ///   has not changed then.
     public mutating func set(_ model: some Encodable) throws {
         let encoder = ModelEncoder(record: self)
         try model.encode(to: encoder)
@@ -59,21 +60,19 @@ private final class ModelEncoder: Encoder {
     }
 
     /// The content of a field for a property.
-    static func content(of value: some Encodable) throws -> FieldContent {
-        switch value {
-        case let value as any RecordValue: value.fieldContent
-        case let value as UUID: value.uuidString.fieldContent
-        case let enumeration as any RawRepresentable where enumeration.rawValue is any RecordValue:
-            (enumeration.rawValue as? any RecordValue)?.fieldContent ?? .value(.bytes([]), isEncrypted: false)
-        default: try json(value)
+    static func content(of value: some Encodable, _ key: any CodingKey) throws -> FieldContent {
+        let known: (any RecordValue)? =
+            switch value {
+            case let value as any RecordValue: value
+            case let value as UUID: value.uuidString
+            case let value as any RawRepresentable: value.rawValue as? any RecordValue
+            default: nil
+            }
+        guard let known else {
+            throw EncodingError.invalidValue(
+                value, .init(codingPath: [key], debugDescription: "No field can have a value of this type"))
         }
-    }
-
-    private static func json(_ value: some Encodable) throws -> FieldContent {
-        let encoder = JSONEncoder()
-        // The same value has the same bytes, so it is no change.
-        encoder.outputFormatting = .sortedKeys
-        return try encoder.encode(value).fieldContent
+        return known.fieldContent
     }
 }
 
@@ -84,14 +83,30 @@ extension ModelEncoder {
         let codingPath: [any CodingKey] = []
 
         func encodeNil(forKey key: Key) { encoder.set(nil, for: key) }
-        func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-            encoder.set(try ModelEncoder.content(of: value), for: key)
-        }
-        func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
-            encoder.set(try value.map { try ModelEncoder.content(of: $0) }, for: key)
+        func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try set(value, key) }
+
+        private func set<Value: Encodable>(_ value: Value?, _ key: Key) throws {
+            encoder.set(try value.map { try ModelEncoder.content(of: $0, key) }, for: key)
         }
 
-        // Structures within a model are encoded as JSON, so only an `encode(to:)` of the app itself gets here.
+        // By default, a property that is `nil` is left out, and its key would keep its value.
+        func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: String?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try set(value, key) }
+        func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try set(value, key) }
+
+        // Structures within a model are refused, so only an `encode(to:)` of the app itself gets here.
         func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key)
             -> KeyedEncodingContainer<Nested>
         {
@@ -149,10 +164,12 @@ private struct ModelDecoder: Decoder {
 
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
             guard let content = content(key) else {
+                // Servers do not store an empty list.
+                if let list = [Any]() as? Value { return list }
                 throw DecodingError.keyNotFound(
                     key, .init(codingPath: [key], debugDescription: "The record has no value for it"))
             }
-            guard let value = try Self.value(of: content, as: type) else {
+            guard let value = Self.value(of: content, as: type) else {
                 throw DecodingError.typeMismatch(
                     type, .init(codingPath: [key], debugDescription: "The record has a value of another type"))
             }
@@ -161,13 +178,13 @@ private struct ModelDecoder: Decoder {
 
         private func content(_ key: Key) -> FieldContent? { decoder.record.fields[Name(key.stringValue)] }
 
-        private static func value<Value: Decodable>(of content: FieldContent, as type: Value.Type) throws -> Value? {
+        private static func value<Value: Decodable>(of content: FieldContent, as type: Value.Type) -> Value? {
             if let type = type as? any RecordValue.Type { return type.read(content) as? Value }
             if type == UUID.self { return String.read(content).flatMap { UUID(uuidString: $0) } as? Value }
             if let type = type as? any RawRepresentable.Type, let value = Self.enumeration(type, content) {
                 return value as? Value
             }
-            return try Data.read(content).map { try JSONDecoder().decode(type, from: $0) }
+            return nil
         }
 
         private static func enumeration<Value: RawRepresentable>(_ type: Value.Type, _ content: FieldContent) -> Value?
