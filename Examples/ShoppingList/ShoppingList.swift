@@ -76,7 +76,7 @@ import RemoteRecords
         let database = container.privateCloudDatabase
         let list = try await database.record(for: RecordID(recordName: "list", zoneID: mine))
         var share: Record
-        if let shareID = list.share {
+        if let shareID = list.share?.recordID {
             share = try await database.record(for: shareID)
         } else {
             share = Record(sharing: list)

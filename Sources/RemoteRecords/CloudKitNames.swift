@@ -10,7 +10,8 @@ public import Records
 //     import RemoteRecords
 //     #endif
 //
-// docs/remote-records.md lists what such code must avoid.
+// docs/remote-records.md lists what such code must avoid. `CloudKitNames+Operations.swift` has the operations and the
+// sync engine, `CloudKitNames+Sharing.swift` shares, users, subscriptions and notifications.
 
 #if !canImport(CloudKit)
     /// ``Container``.
@@ -25,33 +26,34 @@ public import Records
     public typealias CKAsset = AssetFile
     /// `Query` of Records.
     public typealias CKQuery = Query
-    /// `Subscription` of Records.
-    public typealias CKSubscription = Subscription
     /// `SyncToken` of CloudKitClient.
     public typealias CKServerChangeToken = SyncToken
-    /// ``QueryRecords``, whose cursor is `CKQueryOperation.Cursor`.
-    public typealias CKQueryOperation = QueryRecords
-    /// ``ModifyRecords``, whose policy is `CKModifyRecordsOperation.RecordSavePolicy`.
-    public typealias CKModifyRecordsOperation = ModifyRecords
-    /// ``OperationGroup``.
-    public typealias CKOperationGroup = OperationGroup
+    /// ``Container/AccountStatus``.
+    public typealias CKAccountStatus = Container.AccountStatus
     /// ``OperationError``.
     public typealias CKError = OperationError
-    /// ``SyncEngine``.
-    public typealias CKSyncEngine = SyncEngine
-    /// ``SyncEngineDelegate``.
-    public typealias CKSyncEngineDelegate = SyncEngineDelegate
+    /// Any ``RecordValue``: `3 as CKRecordValue`.
+    public typealias CKRecordValue = any RecordValue
+    /// ``RecordValue``, the protocol.
+    public typealias CKRecordValueProtocol = RecordValue
 
     /// The owner name that stands for the signed-in user, in the IDs of the user's own zones.
     public let CKCurrentUserDefaultName = "__defaultOwner__"
     /// The record name of a share of a whole zone.
     public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
-    /// The namespace for the types that are nested in CloudKit's `CKOperation`.
-    public enum CKOperation {
-        /// ``OperationConfiguration``.
-        public typealias Configuration = OperationConfiguration
-    }
+    /// The domain of an ``OperationError`` as an `NSError`.
+    public let CKErrorDomain = OperationError.errorDomain
+    /// The key of ``OperationError/partialErrorsByItemID`` in ``OperationError/userInfo``.
+    public let CKPartialErrorsByItemIDKey = OperationError.UserInfoKey.partialErrors
+    /// The key of the seconds to wait in ``OperationError/userInfo``, a `Double`.
+    public let CKErrorRetryAfterKey = OperationError.UserInfoKey.retryAfter
+    /// The key of the server's version in ``OperationError/userInfo``, a ``Record``.
+    public let CKRecordChangedErrorServerRecordKey = OperationError.UserInfoKey.serverRecord
+    /// The key of the version that was sent in ``OperationError/userInfo``, a ``Record``.
+    public let CKRecordChangedErrorClientRecordKey = OperationError.UserInfoKey.clientRecord
+    /// The key of the version before the changes in ``OperationError/userInfo``, a ``Record``.
+    public let CKRecordChangedErrorAncestorRecordKey = OperationError.UserInfoKey.ancestorRecord
 #endif
 
 extension Record {
@@ -61,6 +63,8 @@ extension Record {
     public typealias Reference = Records.Reference
     /// CKRecord.FieldKey.
     public typealias FieldKey = Name
+    /// CKRecord.RecordType.
+    public typealias RecordType = Name
 
     /// The record types that every container has.
     public enum SystemType {
@@ -68,6 +72,30 @@ extension Record {
         public static let userRecord: Name = Schema.usersType
         /// The type of shares.
         public static let share: Name = Share.recordType
+    }
+
+    /// The keys of system fields in filters and sorts, and the keys of a share's fields.
+    public enum SystemFieldKey {
+        /// The name of the record.
+        public static let recordID = SystemField.recordID.schemaName
+        /// The time of the first save.
+        public static let creationDate = SystemField.createTime.schemaName
+        /// The user who first saved the record.
+        public static let creatorUserRecordID = SystemField.createdBy.schemaName
+        /// The time of the latest save.
+        public static let modificationDate = SystemField.modTime.schemaName
+        /// The user who last saved the record.
+        public static let lastModifiedUserRecordID = SystemField.modifiedBy.schemaName
+        /// The parent of the record.
+        public static let parent = SystemField.parent.schemaName
+        /// The share of the record.
+        public static let share = SystemField.share.schemaName
+        /// The title of a share, a `String`.
+        public static let title = Share.titleField
+        /// The uniform type identifier of a share, a `String`.
+        public static let shareType = Share.typeField
+        /// The image of a share, as `Data`.
+        public static let thumbnailImageData = Share.thumbnailField
     }
 
     /// The time of the first save; `nil` before it.
@@ -85,6 +113,13 @@ extension Record {
 
     /// The keys that have values, sorted.
     public func allKeys() -> [Name] { fields.keys.sorted() }
+    /// The keys that have values, as strings and sorted.
+    @_disfavoredOverload public func allKeys() -> [String] { fields.keys.sorted().map(\.string) }
+
+    /// The value of a key, to cast to its type, as the subscript has it.
+    public func object(forKey key: String) -> (any RecordValue)? { self[Name(key)] }
+    /// Sets or removes the value of a key, as the subscript does.
+    public mutating func setObject(_ object: (any RecordValue)?, forKey key: String) { self[Name(key)] = object }
 
     /// Sets the parent, a record in the same zone. A share of the parent also shares this record and the records below
     /// it. `nil` removes the parent.
@@ -118,10 +153,103 @@ extension Record {
     }
 }
 
+// MARK: - Names as strings
+
+// CloudKit's names and keys are of the type `String`, here they are a `Name`. Where a `String` is needed, the following
+// declarations have or take one. They are disfavored, so that literals and all other code mean a `Name`.
+
+/// A type with names that can also be read as a `String`, where a `String` is needed:
+///
+///     let title = titles[recordID.recordName]   // a dictionary with keys of the type String
+public protocol NamedInStrings {}
+extension RecordID: NamedInStrings {}
+extension ZoneID: NamedInStrings {}
+extension Record: NamedInStrings {}
+extension Subscription: NamedInStrings {}
+
+extension NamedInStrings where Self == RecordID {
+    /// The record name as a `String`.
+    @_disfavoredOverload public var recordName: String { (recordName as Name).string }
+}
+
+extension NamedInStrings where Self == ZoneID {
+    /// The zone name as a `String`.
+    @_disfavoredOverload public var zoneName: String { (zoneName as Name).string }
+}
+
+extension NamedInStrings where Self == Record {
+    /// The record type as a `String`.
+    @_disfavoredOverload public var recordType: String { (recordType as Name).string }
+}
+
+extension NamedInStrings where Self == Subscription {
+    /// The ID as a `String`.
+    @_disfavoredOverload public var subscriptionID: String { (subscriptionID as Name).string }
+}
+
+extension Name {
+    /// Returns whether a name consists of the bytes of a string.
+    @_disfavoredOverload public static func == (left: Name, right: String) -> Bool { left == Name(right) }
+    /// Returns whether a name differs from a string.
+    @_disfavoredOverload public static func != (left: Name, right: String) -> Bool { left != Name(right) }
+    /// Matches a name with a string, in a `case` of a `switch`.
+    @_disfavoredOverload public static func ~= (pattern: String, name: Name) -> Bool { name == Name(pattern) }
+}
+
+extension Set where Element == Name {
+    /// Creates a set of keys from strings, such as `desiredKeys`.
+    @_disfavoredOverload public init(_ keys: some Sequence<String>) { self.init(keys.map { Name($0) }) }
+}
+
+extension Record {
+    /// Creates a record that was never saved. The type is in a string.
+    @_disfavoredOverload public init(recordType: String, recordID: RecordID) {
+        self.init(recordType: Name(recordType), recordID: recordID)
+    }
+
+    /// Creates a record that was never saved, with a new UUID as its name. The type is in a string.
+    @_disfavoredOverload public init(recordType: String, zoneID: ZoneID = .default) {
+        self.init(recordType: Name(recordType), in: zoneID)
+    }
+
+    /// The value of a key in a string, as the subscript with a `Name` has it.
+    @_disfavoredOverload public subscript<Value: RecordValue>(key: String) -> Value? {
+        get { self[Name(key)] }
+        set { self[Name(key)] = newValue }
+    }
+
+    /// The value of a key in a string, to cast to its type, as the subscript with a `Name` has it.
+    @_disfavoredOverload public subscript(key: String) -> (any RecordValue)? {
+        get { self[Name(key)] }
+        set { self[Name(key)] = newValue }
+    }
+}
+
+extension Record.EncryptedValues {
+    /// The value of an encrypted key in a string, as the subscript with a `Name` has it.
+    @_disfavoredOverload public subscript<Value: RecordValue>(key: String) -> Value? {
+        get { self[Name(key)] }
+        set { self[Name(key)] = newValue }
+    }
+
+    /// The value of an encrypted key in a string, to cast to its type, as the subscript with a `Name` has it.
+    @_disfavoredOverload public subscript(key: String) -> (any RecordValue)? {
+        get { self[Name(key)] }
+        set { self[Name(key)] = newValue }
+    }
+}
+
+// MARK: - IDs and references
+
 extension RecordID {
     /// Creates an ID from a record name in a string.
     public init(recordName: String, zoneID: ZoneID = .default) {
         self.init(recordName: Name(recordName), zoneID: zoneID)
+    }
+
+    /// Creates an ID with a new UUID as its name.
+    public init(zoneID: ZoneID = .default) {
+        self.init(recordName: UUID().uuidString, zoneID: zoneID)
     }
 }
 
@@ -133,6 +261,9 @@ extension ZoneID {
             zoneName: Name(zoneName),
             ownerRecordName: Self.currentOwnerNames.contains(Name(ownerName)) ? nil : Name(ownerName))
     }
+
+    /// The user record name of the owner; `CKCurrentUserDefaultName` for a zone of the signed-in user.
+    public var ownerName: String { ownerRecordName?.string ?? "__defaultOwner__" }
 }
 
 extension Reference {
@@ -166,31 +297,65 @@ extension ReceivedZone {
     }
 }
 
-extension QueryRecords {
-    /// A results limit that leaves the number to the server.
-    public static let maximumResults = 0
-}
-
-extension ModifyRecords {
-    /// CKModifyRecordsOperation.RecordSavePolicy.
-    public typealias RecordSavePolicy = SavePolicy
-}
-
-extension Subscription {
-    /// Creates a subscription with a new UUID as its ID.
-    public init(to subject: Subject, notificationInfo: NotificationInfo? = nil) {
-        self.init(Name(UUID().uuidString), to: subject, notificationInfo: notificationInfo)
+extension Query {
+    /// Creates a query for the records of a type in a string.
+    @_disfavoredOverload public init(recordType: String, filters: [Filter] = [], sorts: [Sort] = []) {
+        self.init(recordType: Name(recordType), filters: filters, sorts: sorts)
     }
 }
+
+// MARK: - Calls
 
 extension Database {
     /// CKDatabase.Scope.
     public typealias Scope = DatabaseScope
+}
 
+extension DatabaseCalls {
     /// Creates a zone. A zone that already exists does not change.
     @discardableResult
     public func save(_ zone: ReceivedZone) async throws(OperationError) -> ReceivedZone { try await save(zone.zoneID) }
+
+    /// Fetches a record with some of its keys.
+    @_disfavoredOverload public func record(for recordID: RecordID, desiredKeys: [String]?) async throws(OperationError)
+        -> Record
+    {
+        try await record(for: recordID, desiredKeys: desiredKeys.map { Set($0) })
+    }
+
+    /// Fetches records with some of their keys. Each ID has its own result.
+    @_disfavoredOverload public func records(
+        for recordIDs: [RecordID], desiredKeys: [String]?
+    ) async throws(OperationError) -> Database.FetchResults {
+        try await records(for: recordIDs, desiredKeys: desiredKeys.map { Set($0) })
+    }
+
+    /// Fetches the first page of a query, with some keys of the records.
+    @_disfavoredOverload public func records(
+        matching query: Query, inZoneWith zoneID: ZoneID? = nil, desiredKeys: [String]?, resultsLimit: Int? = nil
+    ) async throws(OperationError) -> Database.QueryResults {
+        try await records(
+            matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys.map { Set($0) }, resultsLimit: resultsLimit)
+    }
+
+    /// Fetches the page that follows a cursor, with some keys of the records.
+    @_disfavoredOverload public func records(
+        continuingMatchFrom cursor: QueryRecords.Cursor, desiredKeys: [String]?, resultsLimit: Int? = nil
+    ) async throws(OperationError) -> Database.QueryResults {
+        try await records(
+            continuingMatchFrom: cursor, desiredKeys: desiredKeys.map { Set($0) }, resultsLimit: resultsLimit)
+    }
+
+    /// Fetches one page of the changes in a zone, with some keys of the records.
+    @_disfavoredOverload public func recordZoneChanges(
+        inZoneWith zoneID: ZoneID, since token: SyncToken? = nil, desiredKeys: [String]?, resultsLimit: Int? = nil
+    ) async throws(OperationError) -> Database.RecordZoneChanges {
+        try await recordZoneChanges(
+            inZoneWith: zoneID, since: token, desiredKeys: desiredKeys.map { Set($0) }, resultsLimit: resultsLimit)
+    }
 }
+
+// MARK: - Errors
 
 extension OperationError {
     /// The record on the server, if the code is `serverRecordChanged`.
@@ -220,4 +385,58 @@ extension OperationError {
             }
         ) { first, _ in first }
     }
+
+    /// The keys of ``userInfo``.
+    enum UserInfoKey {
+        static let partialErrors = "CKPartialErrors"
+        static let retryAfter = "CKRetryAfter"
+        static let serverRecord = "ServerRecord"
+        static let clientRecord = "ClientRecord"
+        static let ancestorRecord = "AncestorRecord"
+    }
+
+    /// Creates an error as CKError does, for a delegate or a test of an app.
+    /// - Parameters:
+    ///   - code: the kind of error.
+    ///   - userInfo: values by the keys of CloudKit: `NSLocalizedDescriptionKey`, `CKErrorRetryAfterKey`,
+    ///     `CKPartialErrorsByItemIDKey` and the three `CKRecordChangedError…RecordKey`, of which the versions of the
+    ///     server and of the client must be there. Other values, and values of other types, are ignored.
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "\(code)")
+        retryAfter = (userInfo[UserInfoKey.retryAfter] as? Double).map { .seconds($0) }
+        if let server = userInfo[UserInfoKey.serverRecord] as? Record,
+            let client = userInfo[UserInfoKey.clientRecord] as? Record
+        {
+            let ancestor = userInfo[UserInfoKey.ancestorRecord] as? Record
+            conflict = Conflict(serverRecord: server, clientRecord: client, ancestorRecord: ancestor)
+        }
+        for (itemID, error) in userInfo[UserInfoKey.partialErrors] as? [AnyHashable: any Error] ?? [:] {
+            let item: Item? =
+                switch itemID.base {
+                case let recordID as RecordID: .record(recordID)
+                case let zoneID as ZoneID: .zone(zoneID)
+                case let subscriptionID as Name: .subscription(subscriptionID)
+                case let subscriptionID as String: .subscription(Name(subscriptionID))
+                default: nil
+                }
+            if let item { partialErrors[item] = OperationError(any: error) }
+        }
+    }
+
+    /// The properties of the error by the keys of CloudKit.
+    public var userInfo: [String: Any] {
+        var userInfo: [String: Any] = [NSLocalizedDescriptionKey: reason]
+        userInfo[UserInfoKey.retryAfter] = retryAfterSeconds
+        userInfo[UserInfoKey.partialErrors] = partialErrorsByItemID
+        userInfo[UserInfoKey.serverRecord] = serverRecord
+        userInfo[UserInfoKey.clientRecord] = clientRecord
+        userInfo[UserInfoKey.ancestorRecord] = ancestorRecord
+        return userInfo
+    }
+}
+
+extension OperationError: CustomNSError {
+    public static var errorDomain: String { "CKErrorDomain" }
+    public var errorCode: Int { code.rawValue }
+    public var errorUserInfo: [String: Any] { userInfo }
 }

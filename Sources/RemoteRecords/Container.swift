@@ -73,6 +73,28 @@ public final class Container: Sendable {
         }
     }
 
+    /// A stream of the availability of the user's account: as it is now, and each time that it is another one.
+    ///
+    /// The web protocol does not tell of a sign-in or sign-out, so the server is asked again and again. It is
+    /// `couldNotDetermine` after any error. Another user who signs in meanwhile is not noticed.
+    /// - Parameter interval: the pause between two requests.
+    public func accountStatuses(every interval: Duration = .seconds(60)) -> AsyncStream<AccountStatus> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: AccountStatus.self, bufferingPolicy: .bufferingNewest(1))
+        let task = Task {
+            var last: AccountStatus?
+            while !Task.isCancelled {
+                let status = (try? await accountStatus()) ?? .couldNotDetermine
+                if status != last { continuation.yield(status) }
+                last = status
+                try? await client.pacing.pause(interval)
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
     /// Returns the ID of the signed-in user's record.
     /// - Throws: ``OperationError``: `notAuthenticated` if no user is signed in.
     public func userRecordID() async throws(OperationError) -> RecordID {

@@ -99,20 +99,52 @@ public struct Database: Sendable {
 // Calls on top of the operations. A call for a single item throws the error of that item. A call for several items
 // returns a result for each, and throws only if the request as a whole fails. Cancelling the task cancels the call.
 
-extension Database {
-    /// The outcomes of ``modifyRecords(saving:deleting:savePolicy:atomically:)``.
+/// The calls of a ``Database`` for records, zones and changes. An app that takes `any DatabaseCalls` can be tested with
+/// a type of its own instead of a database: the methods here get operations as values, and all other calls are built on
+/// them.
+public protocol DatabaseCalls: Sendable {
+    /// Fetches records. Each ID of the operation has a result.
+    func results(of operation: FetchRecords) async throws(OperationError) -> Database.FetchResults
+    /// Saves and deletes records. Each has a result.
+    func results(of operation: ModifyRecords) async throws(OperationError) -> Database.ModifyResults
+    /// Fetches a page of a query.
+    func page(of operation: QueryRecords) async throws(OperationError) -> Database.QueryResults
+    /// Fetches zones, or all zones if the operation has no IDs. Each has a result.
+    func results(of operation: FetchRecordZones) async throws(OperationError) -> Database.FetchZoneResults
+    /// Creates and deletes zones. Each has a result.
+    func results(of operation: ModifyRecordZones) async throws(OperationError) -> Database.ModifyZoneResults
+    /// Fetches a page of the changes in the zone of a pull.
+    func page(of pull: ZonePull) async throws(OperationError) -> Database.RecordZoneChanges
+    /// Fetches a page of the zones that changed.
+    func page(of operation: FetchDatabaseChanges) async throws(OperationError) -> Database.DatabaseChanges
+}
+
+extension Database: DatabaseCalls {
+    /// The outcomes of ``DatabaseCalls/records(for:desiredKeys:)``.
+    public typealias FetchResults = [RecordID: Result<Record, OperationError>]
+
+    /// The outcomes of ``DatabaseCalls/modifyRecords(saving:deleting:savePolicy:atomically:)``.
     public typealias ModifyResults = (
         saveResults: [RecordID: Result<Record, OperationError>], deleteResults: [RecordID: Result<Void, OperationError>]
     )
 
-    /// A page of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the query, and a
-    /// cursor, which is `nil` after the last page. The ID is `nil` if the server could not read a record and does not
-    /// name it.
+    /// A page of ``DatabaseCalls/records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the
+    /// query, and a cursor, which is `nil` after the last page. The ID is `nil` if the server could not read a record
+    /// and does not name it.
     public typealias QueryResults = (
         matchResults: [(recordID: RecordID?, result: Result<Record, OperationError>)], queryCursor: QueryRecords.Cursor?
     )
 
-    /// A page of ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
+    /// The outcomes of ``DatabaseCalls/recordZones(for:)``, in the order of the IDs.
+    public typealias FetchZoneResults = [(zoneID: ZoneID, result: Result<ReceivedZone, OperationError>)]
+
+    /// The outcomes of ``DatabaseCalls/modifyRecordZones(saving:deleting:)``.
+    public typealias ModifyZoneResults = (
+        saveResults: [ZoneID: Result<ReceivedZone, OperationError>],
+        deleteResults: [ZoneID: Result<Void, OperationError>]
+    )
+
+    /// A page of ``DatabaseCalls/recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
     public struct RecordZoneChanges: Sendable {
         /// The saved records, in the order of the feed. The ID is `nil` if the server could not read a record and does
         /// not name it.
@@ -123,9 +155,20 @@ extension Database {
         public var changeToken: SyncToken
         /// True if there is another page.
         public var moreComing: Bool
+
+        /// Creates a page, by default one without changes.
+        public init(
+            modifications: [(recordID: RecordID?, result: Result<Record, OperationError>)] = [],
+            deletions: [(recordID: RecordID, recordType: Name?)] = [], changeToken: SyncToken, moreComing: Bool = false
+        ) {
+            self.modifications = modifications
+            self.deletions = deletions
+            self.changeToken = changeToken
+            self.moreComing = moreComing
+        }
     }
 
-    /// A page of ``databaseChanges(since:resultsLimit:)``.
+    /// A page of ``DatabaseCalls/databaseChanges(since:resultsLimit:)``.
     public struct DatabaseChanges: Sendable, Hashable {
         /// The zones that were created or changed.
         public var modifications: [ZoneID] = []
@@ -135,8 +178,114 @@ extension Database {
         public var changeToken: SyncToken
         /// True if there is another page.
         public var moreComing: Bool
+
+        /// Creates a page, by default one without changes.
+        public init(
+            modifications: [ZoneID] = [], deletions: [ZoneID] = [], changeToken: SyncToken, moreComing: Bool = false
+        ) {
+            self.modifications = modifications
+            self.deletions = deletions
+            self.changeToken = changeToken
+            self.moreComing = moreComing
+        }
     }
 
+    public func results(of operation: FetchRecords) async throws(OperationError) -> FetchResults {
+        try await collect(operation, into: [:]) { results, event in
+            if case .fetched(let recordID, let result) = event { results[recordID] = result }
+        }
+    }
+
+    public func results(of operation: ModifyRecords) async throws(OperationError) -> ModifyResults {
+        try await collect(operation, into: ([:], [:]) as ModifyResults) { results, event in
+            switch event {
+            case .progress: break
+            case .saved(let recordID, let result): results.saveResults[recordID] = result
+            case .deleted(let recordID, let result): results.deleteResults[recordID] = result
+            }
+        }
+    }
+
+    public func page(of operation: QueryRecords) async throws(OperationError) -> QueryResults {
+        let found = Mutex<QueryResults>(([], nil))
+        let cursor = try await waitedFor.perform(operation) { event in
+            if case .matched(let recordID, let result) = event {
+                found.withLock { $0.matchResults.append((recordID, result)) }
+            }
+        }
+        return found.withLock { results in
+            results.queryCursor = cursor
+            return results
+        }
+    }
+
+    public func results(of operation: FetchRecordZones) async throws(OperationError) -> FetchZoneResults {
+        try await collect(operation, into: [] as FetchZoneResults) { results, event in
+            if case .fetched(let zoneID, let result) = event { results.append((zoneID, result)) }
+        }
+    }
+
+    public func results(of operation: ModifyRecordZones) async throws(OperationError) -> ModifyZoneResults {
+        try await collect(operation, into: ([:], [:]) as ModifyZoneResults) { results, event in
+            switch event {
+            case .saved(let zoneID, let result): results.saveResults[zoneID] = result
+            case .deleted(let zoneID, let result): results.deleteResults[zoneID] = result
+            }
+        }
+    }
+
+    public func page(of pull: ZonePull) async throws(OperationError) -> RecordZoneChanges {
+        struct Page: Sendable {
+            var changes = RecordZoneChanges(changeToken: SyncToken(""))
+            var end: Result<FetchDatabaseChanges.Output, OperationError>?
+        }
+        var page = try await collect(FetchRecordZoneChanges([pull], fetchesAllChanges: false), into: Page()) {
+            page, event in
+            switch event {
+            case .changed(let recordID, let result): page.changes.modifications.append((recordID, result))
+            case .deleted(let recordID, let recordType): page.changes.deletions.append((recordID, recordType))
+            case .tokenUpdated: break
+            case .zoneFinished(_, let end): page.end = end
+            }
+        }
+        let end = try only(page.end)
+        page.changes.changeToken = end.changeToken
+        page.changes.moreComing = end.moreComing
+        return page.changes
+    }
+
+    public func page(of operation: FetchDatabaseChanges) async throws(OperationError) -> DatabaseChanges {
+        var operation = operation
+        operation.fetchesAllChanges = false
+        let zones = Mutex<(changed: [ZoneID], deleted: [ZoneID])>(([], []))
+        let end = try await waitedFor.perform(operation) { event in
+            switch event {
+            case .zoneChanged(let zoneID): zones.withLock { $0.changed.append(zoneID) }
+            case .zoneDeleted(let zoneID): zones.withLock { $0.deleted.append(zoneID) }
+            case .tokenUpdated: break
+            }
+        }
+        let (changed, deleted) = zones.withLock { $0 }
+        return DatabaseChanges(
+            modifications: changed, deletions: deleted, changeToken: end.changeToken, moreComing: end.moreComing)
+    }
+
+    /// Runs an operation and collects its events, including the errors of single items.
+    func collect<Operation: DatabaseOperation, Results: Sendable>(
+        _ operation: Operation, into results: Results,
+        _ add: @escaping @Sendable (inout Results, Operation.Event) -> Void
+    ) async throws(OperationError) -> Results {
+        let collected = Mutex(results)
+        do throws(OperationError) {
+            _ = try await waitedFor.perform(operation) { event in collected.withLock { add(&$0, event) } }
+        } catch {
+            guard error.code == .partialFailure else { throw error }
+        }
+        return collected.withLock { $0 }
+    }
+}
+
+extension DatabaseCalls {
     // MARK: Records
 
     /// Fetches a record by its ID.
@@ -148,10 +297,8 @@ extension Database {
     /// Fetches records by their IDs. Each ID has its own result.
     public func records(
         for recordIDs: [RecordID], desiredKeys: Set<Name>? = nil
-    ) async throws(OperationError) -> [RecordID: Result<Record, OperationError>] {
-        try await collect(FetchRecords(recordIDs, desiredKeys: desiredKeys), into: [:]) { results, event in
-            if case .fetched(let recordID, let result) = event { results[recordID] = result }
-        }
+    ) async throws(OperationError) -> Database.FetchResults {
+        try await results(of: FetchRecords(recordIDs, desiredKeys: desiredKeys))
     }
 
     /// Saves a record, unless another client saved it since it was fetched.
@@ -174,16 +321,10 @@ extension Database {
         saving records: [Record] = [], deleting recordIDs: [RecordID] = [],
         savePolicy: ModifyRecords.SavePolicy = .ifServerRecordUnchanged,
         atomically: Bool = true
-    ) async throws(OperationError) -> ModifyResults {
-        let operation = ModifyRecords(
-            saving: records, deleting: recordIDs, savePolicy: savePolicy, isAtomic: atomically)
-        return try await collect(operation, into: ([:], [:]) as ModifyResults) { results, event in
-            switch event {
-            case .progress: break
-            case .saved(let recordID, let result): results.saveResults[recordID] = result
-            case .deleted(let recordID, let result): results.deleteResults[recordID] = result
-            }
-        }
+    ) async throws(OperationError) -> Database.ModifyResults {
+        try await results(
+            of: ModifyRecords(
+                saving: records, deleting: recordIDs, savePolicy: savePolicy, isAtomic: atomically))
     }
 
     /// Fetches the first page of a query.
@@ -194,46 +335,30 @@ extension Database {
     ///   - resultsLimit: the maximum number of records; `nil` for one page of the server's choice.
     public func records(
         matching query: Query, inZoneWith zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
-    ) async throws(OperationError) -> QueryResults {
-        try await page(QueryRecords(query, in: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit))
+    ) async throws(OperationError) -> Database.QueryResults {
+        try await page(of: QueryRecords(query, in: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit))
     }
 
     /// Fetches the page that follows a cursor.
     public func records(
         continuingMatchFrom cursor: QueryRecords.Cursor, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
-    ) async throws(OperationError) -> QueryResults {
-        try await page(QueryRecords(continuing: cursor, desiredKeys: desiredKeys, resultsLimit: resultsLimit))
-    }
-
-    private func page(_ operation: QueryRecords) async throws(OperationError) -> QueryResults {
-        let found = Mutex<QueryResults>(([], nil))
-        let cursor = try await waitedFor.perform(operation) { event in
-            if case .matched(let recordID, let result) = event {
-                found.withLock { $0.matchResults.append((recordID, result)) }
-            }
-        }
-        return found.withLock { results in
-            results.queryCursor = cursor
-            return results
-        }
+    ) async throws(OperationError) -> Database.QueryResults {
+        try await page(of: QueryRecords(continuing: cursor, desiredKeys: desiredKeys, resultsLimit: resultsLimit))
     }
 
     // MARK: Zones
 
     /// Fetches all zones of the database.
     public func allRecordZones() async throws(OperationError) -> [ReceivedZone] {
-        try await collect(FetchRecordZones(), into: []) { zones, event in
-            if case .fetched(_, .success(let zone)) = event { zones.append(zone) }
-        }
+        try await results(of: FetchRecordZones()).compactMap { try? $0.result.get() }
     }
 
     /// Fetches zones by their IDs. Each ID has its own result.
     public func recordZones(for zoneIDs: [ZoneID]) async throws(OperationError) -> [ZoneID: Result<
         ReceivedZone, OperationError
     >] {
-        try await collect(FetchRecordZones(zoneIDs), into: [:]) { zones, event in
-            if case .fetched(let zoneID, let result) = event { zones[zoneID] = result }
-        }
+        let results = try await results(of: FetchRecordZones(zoneIDs))
+        return Dictionary(results.map { ($0.zoneID, $0.result) }) { _, last in last }
     }
 
     /// Fetches a zone by its ID.
@@ -253,24 +378,11 @@ extension Database {
         try await only(modifyRecordZones(deleting: [zoneID]).deleteResults[zoneID])
     }
 
-    /// The outcomes of ``modifyRecordZones(saving:deleting:)``.
-    public typealias ModifyZoneResults = (
-        saveResults: [ZoneID: Result<ReceivedZone, OperationError>],
-        deleteResults: [ZoneID: Result<Void, OperationError>]
-    )
-
     /// Creates and deletes zones. Each has its own result.
     public func modifyRecordZones(
         saving zoneIDsToSave: [ZoneID] = [], deleting zoneIDsToDelete: [ZoneID] = []
-    ) async throws(OperationError) -> ModifyZoneResults {
-        try await collect(
-            ModifyRecordZones(saving: zoneIDsToSave, deleting: zoneIDsToDelete), into: ([:], [:]) as ModifyZoneResults
-        ) { results, event in
-            switch event {
-            case .saved(let zoneID, let result): results.saveResults[zoneID] = result
-            case .deleted(let zoneID, let result): results.deleteResults[zoneID] = result
-            }
-        }
+    ) async throws(OperationError) -> Database.ModifyZoneResults {
+        try await results(of: ModifyRecordZones(saving: zoneIDsToSave, deleting: zoneIDsToDelete))
     }
 
     // MARK: Changes
@@ -287,46 +399,19 @@ extension Database {
     public func recordZoneChanges(
         inZoneWith zoneID: ZoneID, since token: SyncToken? = nil, desiredKeys: Set<Name>? = nil,
         resultsLimit: Int? = nil
-    ) async throws(OperationError) -> RecordZoneChanges {
-        struct Page: Sendable {
-            var changes = RecordZoneChanges(changeToken: SyncToken(""), moreComing: false)
-            var end: Result<FetchDatabaseChanges.Output, OperationError>?
-        }
-        let pull = ZonePull(zoneID, since: token, limit: resultsLimit, desiredKeys: desiredKeys)
-        var page = try await collect(FetchRecordZoneChanges([pull], fetchesAllChanges: false), into: Page()) {
-            page, event in
-            switch event {
-            case .changed(let recordID, let result): page.changes.modifications.append((recordID, result))
-            case .deleted(let recordID, let recordType): page.changes.deletions.append((recordID, recordType))
-            case .tokenUpdated: break
-            case .zoneFinished(_, let end): page.end = end
-            }
-        }
-        let end = try only(page.end)
-        page.changes.changeToken = end.changeToken
-        page.changes.moreComing = end.moreComing
-        return page.changes
+    ) async throws(OperationError) -> Database.RecordZoneChanges {
+        try await page(of: ZonePull(zoneID, since: token, limit: resultsLimit, desiredKeys: desiredKeys))
     }
 
     /// Fetches one page of the zones that changed.
     public func databaseChanges(since token: SyncToken? = nil, resultsLimit: Int? = nil) async throws(OperationError)
-        -> DatabaseChanges
+        -> Database.DatabaseChanges
     {
-        let zones = Mutex<(changed: [ZoneID], deleted: [ZoneID])>(([], []))
-        let end = try await waitedFor.perform(
-            FetchDatabaseChanges(since: token, resultsLimit: resultsLimit, fetchesAllChanges: false)
-        ) { event in
-            switch event {
-            case .zoneChanged(let zoneID): zones.withLock { $0.changed.append(zoneID) }
-            case .zoneDeleted(let zoneID): zones.withLock { $0.deleted.append(zoneID) }
-            case .tokenUpdated: break
-            }
-        }
-        let (changed, deleted) = zones.withLock { $0 }
-        return DatabaseChanges(
-            modifications: changed, deletions: deleted, changeToken: end.changeToken, moreComing: end.moreComing)
+        try await page(of: FetchDatabaseChanges(since: token, resultsLimit: resultsLimit, fetchesAllChanges: false))
     }
+}
 
+extension Database {
     /// Downloads the file of an asset field of a fetched record.
     /// - Parameters:
     ///   - file: the file of a field.
@@ -339,27 +424,12 @@ extension Database {
     ) async throws(OperationError) {
         try await waitedFor.perform(DownloadFile(file: file, url: url, progress: progress))
     }
+}
 
-    // MARK: Results
-
-    /// Runs an operation and collects its events, including the errors of single items.
-    func collect<Operation: DatabaseOperation, Results: Sendable>(
-        _ operation: Operation, into results: Results,
-        _ add: @escaping @Sendable (inout Results, Operation.Event) -> Void
-    ) async throws(OperationError) -> Results {
-        let collected = Mutex(results)
-        do throws(OperationError) {
-            _ = try await waitedFor.perform(operation) { event in collected.withLock { add(&$0, event) } }
-        } catch {
-            guard error.code == .partialFailure else { throw error }
-        }
-        return collected.withLock { $0 }
-    }
-
-    func only<Value>(_ result: Result<Value, OperationError>?) throws(OperationError) -> Value {
-        guard let result else { throw OperationError(.internalError, "The operation ended without a result") }
-        return try result.get()
-    }
+/// The result of the only item of an operation.
+func only<Value>(_ result: Result<Value, OperationError>?) throws(OperationError) -> Value {
+    guard let result else { throw OperationError(.internalError, "The operation ended without a result") }
+    return try result.get()
 }
 
 /// The download of one file as an operation, so that it waits for its turn in the request queue.

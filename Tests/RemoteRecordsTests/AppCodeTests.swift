@@ -103,7 +103,7 @@ import Testing
     private struct Note: Codable, Equatable {
         var name: String
         var text: String
-        var systemFields: [UInt8]?
+        var systemFields: Data?
 
         /// The record to save. It has all values, as the model does not know which ones changed.
         func record() throws -> Record {

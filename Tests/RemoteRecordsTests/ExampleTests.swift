@@ -138,14 +138,17 @@ import Testing
         }
     }
 
-    @Test func thePageHasTheseExamples() throws {
-        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/remote-records.md")
-        let page = try String(contentsOf: url, encoding: .utf8)
+    @Test(arguments: [
+        ("ExampleTests.swift", "remote-records.md", 3), ("FirstAppTests.swift", "first-app.md", 3),
+    ])
+    func thePageHasTheseExamples(file: String, page: String, count: Int) throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+        let page = try String(contentsOf: folder.appending(path: "../../docs/\(page)"), encoding: .utf8)
         let examples = source.components(separatedBy: "    // example\n").dropFirst().compactMap {
             $0.components(separatedBy: "    // end\n").first
         }
-        #expect(examples.count == 3)
+        #expect(examples.count == count)
         for example in examples {
             let lines = example.split(separator: "\n", omittingEmptySubsequences: false)
             let text = lines.map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }.joined(separator: "\n")

@@ -56,7 +56,7 @@ import Testing
                     && !share.hasChanges)
             let link = ShareLink(shortGUID: try #require(share.shortGUID))
             let list = try await anna.privateCloudDatabase.record(for: Self.root)
-            #expect(list.share == share.recordID && list.shortGUID == link.shortGUID)
+            #expect(list.share?.recordID == share.recordID && list.shortGUID == link.shortGUID)
 
             let metadata = try await ben.shareMetadata(for: link, fetchesRootRecord: true)
             let zoneID = Self.shared(in: server)
@@ -97,7 +97,7 @@ import Testing
             let saved = try #require(results[share.recordID]).get()
             #expect(try results[list.recordID]?.get() != nil && saved.sharing?.participants.map(\.role) == [.owner])
             let again = try await anna.privateCloudDatabase.record(for: list.recordID)
-            #expect(again.share == share.recordID)
+            #expect(again.share?.recordID == share.recordID)
         }
     }
 

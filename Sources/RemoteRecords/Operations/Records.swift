@@ -9,6 +9,16 @@ public struct QueryRecords: DatabaseOperation {
         fileprivate let query: Query
         fileprivate let area: DatabaseClient.QueryArea
         fileprivate let marker: String
+
+        fileprivate init(query: Query, area: DatabaseClient.QueryArea, marker: String) {
+            (self.query, self.area, self.marker) = (query, area, marker)
+        }
+
+        /// Creates a cursor for tests with ``DatabaseCalls`` of the app's own. Servers refuse markers that are not
+        /// theirs.
+        public init(query: Query, zoneID: ZoneID? = nil, marker: String) {
+            self.init(query: query, area: zoneID.map { .zone($0) } ?? .allZones, marker: marker)
+        }
     }
 
     /// A step of the operation.
@@ -22,6 +32,16 @@ public struct QueryRecords: DatabaseOperation {
     public var desiredKeys: Set<Name>?
     /// The maximum number of records; `nil` or 0 for one page of the server's choice, at most 200.
     public var resultsLimit: Int?
+
+    /// The record type, the filters and the sort order, also those of a cursor.
+    public var query: Query {
+        switch start {
+        case .query(let query, _): query
+        case .cursor(let cursor): cursor.query
+        }
+    }
+    /// The cursor after which the operation continues; `nil` for the first page.
+    public var cursor: Cursor? { if case .cursor(let cursor) = start { cursor } else { nil } }
 
     private let start: Start
 
@@ -95,6 +115,55 @@ public struct QueryRecords: DatabaseOperation {
             guard goesOn else { break }
         }
         return marker.map { Cursor(query: query, area: area, marker: $0) }
+    }
+}
+
+/// The pages of a query, as an asynchronous sequence. A page is requested when the loop asks for it. Its `queryCursor`
+/// continues after it, in another sequence or run of the program.
+public struct QueryPages: AsyncSequence, Sendable {
+    public typealias Element = Database.QueryResults
+
+    fileprivate let database: any DatabaseCalls
+    fileprivate let first: QueryRecords
+
+    /// Requests the pages one after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
+        fileprivate let database: any DatabaseCalls
+        fileprivate var next: QueryRecords?
+
+        /// - Throws: ``OperationError``. The same page is requested by the next call.
+        public mutating func next() async throws(OperationError) -> Database.QueryResults? {
+            guard let operation = next else { return nil }
+            let page = try await database.page(of: operation)
+            next = page.queryCursor.map {
+                QueryRecords(
+                    continuing: $0, desiredKeys: operation.desiredKeys, resultsLimit: operation.resultsLimit)
+            }
+            return page
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(OperationError)
+            -> Database.QueryResults?
+        {
+            try await next()
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(database: database, next: first) }
+}
+
+extension DatabaseCalls {
+    /// Returns all pages of a query, of which each is requested when a loop asks for it.
+    /// - Parameters:
+    ///   - query: the record type, the filters and the sort order.
+    ///   - zoneID: the zone to query; `nil` for all zones. The shared database requires a zone.
+    ///   - desiredKeys: the keys to fetch; `nil` for all keys, empty for none.
+    ///   - resultsLimit: the maximum number of records of a page; `nil` for the server's choice.
+    public func pages(
+        matching query: Query, inZoneWith zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
+    ) -> QueryPages {
+        let first = QueryRecords(query, in: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+        return QueryPages(database: self, first: first)
     }
 }
 

@@ -158,6 +158,12 @@ struct CachedRecords {
         ).map { try Self.record($0) }
     }
 
+    func count(ofType recordType: Name, in zoneID: ZoneID) throws -> Int {
+        try Int.fetchOne(
+            database, sql: "SELECT COUNT(*) FROM record WHERE zone = ? AND owner = ? AND type = ? AND NOT isDeleted",
+            arguments: Self.key(zoneID) + [recordType.string]) ?? 0
+    }
+
     /// Stores a record, and removes its refusal and its mark.
     /// - Parameter isDeleted: true for a record that was deleted locally and whose deletion is not sent yet.
     func set(_ record: Record, isDeleted: Bool = false) throws {

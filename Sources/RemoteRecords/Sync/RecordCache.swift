@@ -73,6 +73,38 @@ public final class RecordCache: Sendable {
         try await app.queue.read { try CachedRecords($0).records(ofType: recordType, in: zoneID) }
     }
 
+    /// The number of records of a type in a zone. No record is read for it.
+    public func count(ofType recordType: Name, in zoneID: ZoneID) async throws -> Int {
+        try await app.queue.read { try CachedRecords($0).count(ofType: recordType, in: zoneID) }
+    }
+
+    /// A stream of all records of a type in a zone, sorted by name: as they are now, and after each transaction that
+    /// changed any of them. A listener that is slow misses versions in between.
+    ///
+    /// Each element is read as a whole. Filter and sort it as any array.
+    /// - Throws: in the loop, an error of SQLite.
+    public func updates(ofType recordType: Name, in zoneID: ZoneID) -> AsyncThrowingStream<[Record], any Error> {
+        let (queue, changes) = (app.queue, app.signals.listen())
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: [Record].self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
+        let task = Task {
+            do {
+                var last: [Record]?
+                var changes = changes.makeAsyncIterator()
+                repeat {
+                    let records = try await queue.read { try CachedRecords($0).records(ofType: recordType, in: zoneID) }
+                    if records != last { continuation.yield(records) }
+                    last = records
+                } while await changes.next() != nil
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
     /// The IDs of records whose change the server refused, with the reasons. An entry remains until the record changes
     /// on the server. Saving the record locally sends it again.
     public func refusals() async throws -> [RecordID: String] {

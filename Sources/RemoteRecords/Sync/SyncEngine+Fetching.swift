@@ -27,12 +27,12 @@ extension SyncEngine {
         }
     }
 
-    func fetch() async throws(OperationError) {
+    func fetch(_ options: FetchChangesOptions) async throws(OperationError) {
         await tell(.willFetchChanges)
         var failure: OperationError?
         do throws(OperationError) {
             try await fetchDatabase()
-            for zoneID in kept.withLock({ $0.zonesToFetch }) {
+            for zoneID in kept.withLock({ $0.zonesToFetch }) where options.scope.contains(zoneID) {
                 do throws(OperationError) {
                     try await fetch(zoneID)
                 } catch {

@@ -85,7 +85,7 @@ extension SyncEngine {
         } catch {
             if answer.withLock({ $0 == nil }) { throw error }
         }
-        return try database.only(answer.withLock { $0 })
+        return try only(answer.withLock { $0 })
     }
 
     private func sendAll(_ options: SendChangesOptions, _ pass: inout SendingPass) async throws(OperationError) {

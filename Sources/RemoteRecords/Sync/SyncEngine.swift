@@ -6,7 +6,7 @@ internal import Synchronization
 /// Synchronizes an app's data with a private or shared database. Its interface resembles CKSyncEngine's.
 ///
 /// The engine stores change tokens and pending changes; the app stores the data. An app needs one engine for each
-/// database. The engine never starts by itself: call ``fetchChanges()`` and ``sendChanges(_:)``, or
+/// database. The engine never starts by itself: call ``fetchChanges(_:)`` and ``sendChanges(_:)``, or
 /// ``run(every:listening:)``.
 public final class SyncEngine: Sendable {
     /// The pending changes of an engine. The next `stateUpdate` event contains changes of this state. A program that
@@ -114,9 +114,15 @@ public final class SyncEngine: Sendable {
     let kept: Mutex<SyncState>
     private let turn = AsyncSemaphore(limit: 1, refusal: RecordError(.tryAgainLater, "Too many syncs wait"))
     private let knowsAccount = Mutex(false)
+    let work = Mutex(Activity())
+    let workSignals = Signals()
 
-    /// - Throws: ``OperationError`` for the public database, which has no feed.
+    /// - Throws: ``OperationError``: `badDatabase` for the public database, which has no feed; `invalidArguments` for a
+    ///   configuration that syncs automatically.
     public convenience init(_ configuration: Configuration) throws(OperationError) {
+        guard !configuration.automaticallySync else {
+            throw OperationError(.invalidArguments, "Nothing wakes the engine: call run(every:) in a task instead")
+        }
         try self.init(
             configuration.database, configuration.stateSerialization?.state ?? SyncState(),
             parentsFirst: configuration.parentsFirst,
@@ -135,16 +141,21 @@ public final class SyncEngine: Sendable {
         kept = Mutex(state)
     }
 
+    deinit { workSignals.finish() }
+
     /// The engine's pending changes.
     public var state: State { State(engine: self) }
 
     /// Fetches all changes since the last fetch.
+    /// - Parameter options: the zones to fetch. The changes of others come with a later fetch.
     /// - Throws: ``OperationError`` of the database or of the first zone that failed. Changes that were fetched before
     ///   the error are kept.
-    public func fetchChanges() async throws(OperationError) {
+    public func fetchChanges(_ options: FetchChangesOptions = FetchChangesOptions()) async throws(OperationError) {
         try await alone { engine in
-            try await engine.checkAccount()
-            try await engine.fetch()
+            try await engine.noting(.fetch) {
+                try await engine.checkAccount()
+                try await engine.fetch(options)
+            }
         }
     }
 
@@ -155,8 +166,10 @@ public final class SyncEngine: Sendable {
     ///   pending.
     public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws(OperationError) {
         try await alone { engine in
-            try await engine.checkAccount()
-            try await engine.send(options)
+            try await engine.noting(.send) {
+                try await engine.checkAccount()
+                try await engine.send(options)
+            }
         }
     }
 
@@ -337,11 +350,12 @@ extension SyncEngine {
         do {
             for _ in 0..<Self.sendsOfASync {
                 let hasSent = try await alone { engine -> Bool in
-                    try await engine.checkAccount()
-                    do throws(OperationError) {
-                        return try await engine.send(SendChangesOptions())
-                    } catch {
-                        guard error.code == .partialFailure else { throw error }
+                    do {
+                        return try await engine.noting(.send) {
+                            try await engine.checkAccount()
+                            return try await engine.send(SendChangesOptions())
+                        }
+                    } catch let error as OperationError where error.code == .partialFailure {
                         return true
                     }
                 }

@@ -128,6 +128,36 @@ extension SyncEngine {
         }
     }
 
+    /// Options that determine which zones a call fetches.
+    public struct FetchChangesOptions: Sendable, Hashable {
+        /// The zones whose changes are fetched.
+        public enum Scope: Sendable, Hashable {
+            /// All zones.
+            case all
+            /// These zones only.
+            case zoneIDs([ZoneID])
+            /// All zones but these.
+            case allExcluding([ZoneID])
+
+            /// Returns whether a zone is in the scope.
+            public func contains(_ zoneID: ZoneID) -> Bool {
+                switch self {
+                case .all: true
+                case .zoneIDs(let zoneIDs): zoneIDs.contains(zoneID)
+                case .allExcluding(let zoneIDs): !zoneIDs.contains(zoneID)
+                }
+            }
+        }
+
+        /// The zones to fetch.
+        public var scope: Scope
+
+        /// Creates options; all zones without a scope.
+        public init(scope: Scope = .all) {
+            self.scope = scope
+        }
+    }
+
     /// The context in which the engine requests a batch.
     public struct SendChangesContext: Sendable, Hashable {
         /// The options of the call that sends changes.
@@ -146,6 +176,9 @@ extension SyncEngine {
         /// and keeps the engine, is freed with it then. Once the delegate is gone, the engine throws
         /// `operationCancelled`. A delegate that is no object is always kept.
         public var keepsDelegate = true
+        /// CKSyncEngine.Configuration.automaticallySync. True is refused by the engine: nothing wakes a program on
+        /// Linux. Call ``SyncEngine/run(every:listening:)`` in a task instead.
+        public var automaticallySync = false
         /// True to deliver records after those that they refer to, by `parent` or by a reference within the zone. Then
         /// up to 10,000 records of a zone are collected and delivered together.
         public var parentsFirst = false

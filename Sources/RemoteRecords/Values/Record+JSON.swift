@@ -1,5 +1,5 @@
 internal import CloudKitClient
-internal import Foundation
+public import Foundation
 internal import Records
 
 // Records are stored as the JSON of CloudKit's answers. Additional members of this library begin with `_`.
@@ -14,23 +14,23 @@ extension Record {
 
     /// Creates the record from ``encoded``.
     /// - Throws: ``UnreadableRecord``.
-    public init(encoded: [UInt8]) throws {
-        guard case .object(let object)? = try? JSONReader.value(of: encoded) else { throw UnreadableRecord() }
+    public init(encoded: some Sequence<UInt8>) throws {
+        guard case .object(let object)? = try? JSONReader.value(of: Array(encoded)) else { throw UnreadableRecord() }
         try self.init(json: object)
     }
 
     /// The record without its fields. An app stores it beside its own model, and can later save the model without
     /// fetching the record.
-    public var encodedSystemFields: [UInt8] {
+    public var encodedSystemFields: Data {
         var record = Record(recordType: recordType, recordID: recordID)
         record.copySystemFields(of: self)
-        return record.encoded
+        return Data(record.encoded)
     }
 
     /// Creates the record from ``encodedSystemFields``. It has no fields. The fields that are set are sent with the
     /// next save.
     /// - Throws: ``UnreadableRecord``.
-    public init(encodedSystemFields: [UInt8]) throws {
+    public init(encodedSystemFields: some Sequence<UInt8>) throws {
         try self.init(encoded: encodedSystemFields)
     }
 
@@ -38,7 +38,7 @@ extension Record {
         recordChangeTag = other.recordChangeTag
         created = other.created
         modified = other.modified
-        share = other.share
+        shareID = other.shareID
         shortGUID = other.shortGUID
         parent = other.parent
         sharing = other.sharing
@@ -54,7 +54,7 @@ extension Record {
         object["recordChangeTag"] = recordChangeTag.map { .string($0) }
         object["created"] = created.map { .object($0.json) }
         object["modified"] = modified.map { .object($0.json) }
-        if let share { object["share"] = .object(share.json) }
+        if let shareID { object["share"] = .object(shareID.json) }
         object["shortGUID"] = shortGUID.map { .string($0) }
         if let sharing { Self.add(sharing, to: &object) }
         if let replacedSharing {

@@ -18,7 +18,9 @@ public struct Record: Sendable, Hashable {
     /// The user and time of the latest save; `nil` before the first save.
     public internal(set) var modified: ReceivedSignature?
     /// The ID of the record's share; `nil` if the record is not shared.
-    public internal(set) var share: RecordID?
+    var shareID: RecordID?
+    /// A reference to the record's share; `nil` if the record is not shared.
+    public var share: Reference? { shareID.map { Reference(recordID: $0, action: .none) } }
     /// The contents of the fields by key. A record that was fetched with `desiredKeys` only has these keys.
     public private(set) var fields: [Name: FieldContent] = [:]
     /// The name of the parent, a record in the same zone. A share of the parent includes this record.
@@ -156,7 +158,7 @@ public struct Record: Sendable, Hashable {
         recordChangeTag = received.recordChangeTag
         created = received.created ?? created
         modified = received.modified ?? modified
-        share = received.share ?? share
+        shareID = received.share ?? shareID
         shortGUID = received.shortGUID ?? shortGUID
     }
 }
@@ -249,11 +251,8 @@ extension Record {
     /// Creates a share of a record and all records below it. Save it together with the record, or later.
     /// - Parameter root: a record in a custom zone of the private database.
     public init(sharing root: Record) {
-        let zoneID = root.recordID.zoneID
-        self.init(
-            recordType: Share.recordType,
-            recordID: RecordID(recordName: Name("Share-\(UUID().uuidString)"), zoneID: zoneID))
-        sharing = Share(rootName: root.recordID.recordName, shortGUID: root.shortGUID ?? "", participants: [])
+        let recordName = "Share-\(UUID().uuidString)"
+        self.init(rootRecord: root, shareID: RecordID(recordName: recordName, zoneID: root.recordID.zoneID))
     }
 
     /// Creates a share of a whole custom zone of the private database.

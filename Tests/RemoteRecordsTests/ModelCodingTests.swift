@@ -1,0 +1,99 @@
+#if !canImport(CloudKit)
+    import Foundation
+    import RemoteRecords
+    import Testing
+
+    /// What an app stores beside its models, and models that are records.
+    @Suite struct ModelCodingTests {
+        @Test func whatAnAppStoresIsCodable() throws {
+            struct Stored: Codable, Equatable {
+                var token: CKServerChangeToken?
+                var recordID: CKRecord.ID
+                var zoneIDs: [CKRecordZone.ID]
+                var key: CKRecord.FieldKey
+                var record: CKRecord
+                var systemFields: Data
+            }
+            let zoneID = CKRecordZone.ID(zoneName: "Lists", ownerName: "anna")
+            var record = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "milk", zoneID: zoneID))
+            record["amount"] = 2
+            let stored = Stored(
+                token: CKServerChangeToken("1"), recordID: record.recordID, zoneIDs: [zoneID, .default], key: "amount",
+                record: record, systemFields: record.encodedSystemFields)
+            let again = try JSONDecoder().decode(Stored.self, from: JSONEncoder().encode(stored))
+            #expect(again == stored && again.record.changedKeys == ["amount"])
+            let system = try CKRecord(encodedSystemFields: again.systemFields)
+            #expect(system.recordID == record.recordID && system.allKeys() == [String]())
+            let bytes = Array(again.systemFields)
+            #expect(try CKRecord(encodedSystemFields: bytes) == system)
+            #expect(throws: UnreadableRecord.self) { try JSONDecoder().decode(CKRecord.self, from: Data("\"\"".utf8)) }
+            let name = try JSONEncoder().encode([CKRecord.FieldKey("a")])
+            #expect(String(decoding: name, as: UTF8.self) == #"["a"]"#)
+        }
+
+        private enum Kind: String, Codable {
+            case food, other
+        }
+
+        private struct Article: Codable, Equatable {
+            var id = UUID()
+            var title = "Milk"
+            var amount = 2
+            var price: Double? = 1
+            var note: String?
+            var isDone = false
+            var tags = ["a", "b"]
+            var date = Date(timeIntervalSince1970: 1)
+            var image = Data([1, 2])
+            var kind = Kind.food
+            var size: Int8? = 3
+            var other: Kind? = .other
+        }
+
+        @Test func aModelIsARecord() throws {
+            var (article, record) = (Article(), CKRecord(recordType: "Article"))
+            try record.set(article)
+            #expect(record.fields["price"] == 1.0.fieldContent && record.fields["amount"] == 2.fieldContent)
+            #expect(record["id"] as? String == article.id.uuidString && record["kind"] as? String == "food")
+            #expect(record["tags"] as? [String] == ["a", "b"] && record["date"] as? Date == article.date)
+            #expect(record.allKeys().count == 11 && !record.allKeys().contains("note"))
+            #expect(try record.model() == article)
+
+            // What the model lacks stays.
+            record["more"] = 1
+            (article.note, article.price, article.size, article.other) = ("fat", nil, nil, nil)
+            try record.set(article)
+            #expect(record.allKeys().contains("more") && record.allKeys().count == 10)
+            #expect(try record.model(Article.self) == article)
+
+            // The server does not store an empty list.
+            record["tags"] = nil
+            article.tags = []
+            #expect(try record.model() == article)
+        }
+
+        @Test func whatIsNoModelIsRefused() throws {
+            var record = CKRecord(recordType: "Article")
+            #expect(throws: EncodingError.self) { try record.set(3) }
+            #expect(throws: EncodingError.self) { try record.set(["a"]) }
+            #expect(throws: EncodingError.self) { try record.set(["a": Article()]) }
+            #expect(throws: EncodingError.self) { try record.set(["a": UInt64.max]) }
+            #expect(record.allKeys() == [String]())
+            #expect(throws: DecodingError.self) { try record.model(Article.self) }
+            #expect(throws: DecodingError.self) { try record.model([String].self) }
+            try record.set(Article())
+            record["kind"] = "none"
+            #expect(throws: DecodingError.self) { try record.model(Article.self) }
+            record["kind"] = "other"
+            record["amount"] = "many"
+            #expect(throws: DecodingError.self) { try record.model(Article.self) }
+        }
+
+        /// As the documentation says.
+        @Test func datesAreCutToMilliseconds() {
+            var record = CKRecord(recordType: "Item")
+            record["date"] = Date(timeIntervalSince1970: 1.23456)
+            #expect(record["date"] as? Date == Date(timeIntervalSince1970: 1.235))
+        }
+    }
+#endif
