@@ -1,4 +1,5 @@
 internal import Foundation
+internal import RecordStore
 package import Records
 
 /// A query in the format of the URL and the form:
