@@ -19,7 +19,8 @@
 @_exported public import class CloudKitClient.WebAuthCredential
 @_exported public import struct CloudKitClient.WebAuthToken
 @_exported public import struct CloudKitClient.ZonePull
-@_exported public import enum Foundation.QualityOfService
+// As CloudKit shows it.
+@_exported public import Foundation
 @_exported public import struct Records.Asset
 @_exported public import enum Records.Comparator
 @_exported public import struct Records.ContainerID

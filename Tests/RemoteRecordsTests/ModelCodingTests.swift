@@ -26,6 +26,12 @@
             #expect(system.recordID == record.recordID && system.allKeys() == [String]())
             let bytes = Array(again.systemFields)
             #expect(try CKRecord(encodedSystemFields: bytes) == system)
+            let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+            record.encodeSystemFields(with: archiver)
+            let archive = archiver.encodedData
+            #expect(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: archive)) == system)
+            let empty = NSKeyedArchiver(requiringSecureCoding: true)
+            #expect(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: empty.encodedData)) == nil)
             #expect(throws: UnreadableRecord.self) { try JSONDecoder().decode(CKRecord.self, from: Data("\"\"".utf8)) }
             let name = try JSONEncoder().encode([CKRecord.FieldKey("a")])
             #expect(String(decoding: name, as: UTF8.self) == #"["a"]"#)

@@ -34,6 +34,22 @@ extension Record {
         try self.init(encoded: encodedSystemFields)
     }
 
+    private static let archiveKey = "RecordSystemFields"
+
+    /// Writes ``encodedSystemFields`` into an archive, as `CKRecord.encodeSystemFields(with:)` does.
+    /// - Parameter coder: a keyed one, such as an `NSKeyedArchiver`.
+    public func encodeSystemFields(with coder: NSCoder) {
+        coder.encode(encodedSystemFields as NSData, forKey: Self.archiveKey)
+    }
+
+    /// Creates the record from an archive of its system fields; `nil` if the archive has none, such as one of CloudKit.
+    public init?(coder: NSCoder) {
+        guard let data = coder.decodeObject(of: NSData.self, forKey: Self.archiveKey),
+            let record = try? Record(encodedSystemFields: data as Data)
+        else { return nil }
+        self = record
+    }
+
     private mutating func copySystemFields(of other: Record) {
         recordChangeTag = other.recordChangeTag
         created = other.created
