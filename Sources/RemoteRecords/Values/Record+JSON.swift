@@ -39,13 +39,16 @@ extension Record {
     /// Writes ``encodedSystemFields`` into an archive, as `CKRecord.encodeSystemFields(with:)` does.
     /// - Parameter coder: a keyed one, such as an `NSKeyedArchiver`.
     public func encodeSystemFields(with coder: NSCoder) {
-        coder.encode(encodedSystemFields as NSData, forKey: Self.archiveKey)
+        let bytes = Array(encodedSystemFields)
+        coder.encodeBytes(bytes, length: bytes.count, forKey: Self.archiveKey)
     }
 
     /// Creates the record from an archive of its system fields; `nil` if the archive has none, such as one of CloudKit.
     public init?(coder: NSCoder) {
-        guard let data = coder.decodeObject(of: NSData.self, forKey: Self.archiveKey),
-            let record = try? Record(encodedSystemFields: data as Data)
+        // Foundation on Linux ends the program if an object is missing; bytes it only does not find.
+        guard coder.containsValue(forKey: Self.archiveKey),
+            let bytes = coder.withDecodedUnsafeBufferPointer(forKey: Self.archiveKey, body: { $0.map(Array.init) }),
+            let record = try? Record(encodedSystemFields: bytes)
         else { return nil }
         self = record
     }
