@@ -454,7 +454,7 @@ struct FrameBuilder {
                 pages(of: entry).first { visit.offers($0) }.map { first in
                     var link = Frame.Entry(
                         first, isCurrent: entry == tab.entry, at: place,
-                        // What comes in is offered as more of what is looked at.
+                        // An import usually adds records of the type that the page shows.
                         first == .importing ? queried.map { [("type", $0)] } ?? [] : [])
                     link.state = states[entry] ?? size(of: entry)
                     return link

@@ -169,7 +169,7 @@ package struct ConsoleRequest: Sendable {
     package let console: Console
     package let request: Request
     package let context: ServingRequestContext
-    /// Of a page outside of any place.
+    /// Measures the time of a page that belongs to no container.
     let stopwatch = Stopwatch()
     /// What the body may carry.
     private let limit: FormLimit

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Files appear atomically, complete or not at all. Other files in the folder stay unchanged.
 public struct AssetFileFolder: Sendable {
-    /// What becomes of a file whose download breaks off.
+    /// What the folder does with a file whose download breaks off.
     public enum BrokenDownload: Sendable {
         case removed
         /// The next download continues it.

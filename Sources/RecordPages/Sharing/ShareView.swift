@@ -265,7 +265,7 @@ struct ShareTarget: Sendable {
     let root: StoredRecord?
     /// `nil` if the share is yet to be made.
     let share: ZoneShare?
-    /// What comes along with the root, or the records of the whole zone; `nil` if that is not known.
+    /// The number of records below the root, or of all records of a zone; `nil` if that is not known.
     private let count: Int?
     /// The maximum number of a zone's records to look through for those below the root.
     private static let treeLimit = 20_000
