@@ -14,6 +14,9 @@ export function enableImporting() {
   document.addEventListener('submit', () => { latest++ })
   enableDropping()
   block()
+  // This script comes after the page: a file may be chosen already, also by a browser that goes back to the page.
+  const { file } = importForm().elements
+  if (file.files.length > 0) follow(file)
 }
 
 // Without scripts, the button stays enabled: the choice that it needs is made in the same form.

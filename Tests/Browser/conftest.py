@@ -141,6 +141,9 @@ def open_page(new_page, server):
         page = new_page(at, **options)
         listen(page, (at or server).address, complaints)
         page.goto(path)
+        # The scripts of single pages come after the page is loaded, and this button after the last of them.
+        if options.get("java_script_enabled", True):
+            expect(page.locator("[data-shortcuts-open][hidden]")).to_have_count(0)
         return page
 
     yield open_page
