@@ -85,7 +85,7 @@ class Panel {
     }
     if (isAlone) {
       for (const body of table.querySelectorAll('tbody')) body.remove()
-      for (const fact of document.querySelectorAll('.timeline, .answer .aside, .foot [data-page]')) fact.remove()
+      for (const fact of document.querySelectorAll('.timeline, .answer .aside, .foot [data-page], .foot .took')) fact.remove()
     }
     let body = table.querySelector('tbody.live')
     if (!body) {
