@@ -43,9 +43,6 @@ static const char changes_records_mustache[] = {
 static const char changes_zones_mustache[] = {
 #embed "../../Templates/changes_zones.mustache" suffix(, 0)
 };
-static const char check_mustache[] = {
-#embed "../../Templates/check.mustache" suffix(, 0)
-};
 static const char choice_mustache[] = {
 #embed "../../Templates/choice.mustache" suffix(, 0)
 };
@@ -63,6 +60,9 @@ static const char code_panel_mustache[] = {
 };
 static const char column_head_mustache[] = {
 #embed "../../Templates/column_head.mustache" suffix(, 0)
+};
+static const char columns_mustache[] = {
+#embed "../../Templates/components/columns.mustache" suffix(, 0)
 };
 static const char compared_side_mustache[] = {
 #embed "../../Templates/compared_side.mustache" suffix(, 0)
@@ -96,6 +96,9 @@ static const char diagnosis_mustache[] = {
 };
 static const char difference_mustache[] = {
 #embed "../../Templates/difference.mustache" suffix(, 0)
+};
+static const char dots_mustache[] = {
+#embed "../../Templates/dots.mustache" suffix(, 0)
 };
 static const char drop_index_mustache[] = {
 #embed "../../Templates/drop_index.mustache" suffix(, 0)
@@ -217,6 +220,9 @@ static const char inline_mustache[] = {
 static const char invitation_mustache[] = {
 #embed "../../Templates/invitation.mustache" suffix(, 0)
 };
+static const char job_progress_mustache[] = {
+#embed "../../Templates/components/job_progress.mustache" suffix(, 0)
+};
 static const char latest_panel_mustache[] = {
 #embed "../../Templates/latest_panel.mustache" suffix(, 0)
 };
@@ -238,11 +244,11 @@ static const char location_map_mustache[] = {
 static const char mark_mustache[] = {
 #embed "../../Templates/mark.mustache" suffix(, 0)
 };
+static const char menu_mustache[] = {
+#embed "../../Templates/components/menu.mustache" suffix(, 0)
+};
 static const char meter_mustache[] = {
 #embed "../../Templates/meter.mustache" suffix(, 0)
-};
-static const char mirror_mustache[] = {
-#embed "../../Templates/mirror.mustache" suffix(, 0)
 };
 static const char mirror_offer_mustache[] = {
 #embed "../../Templates/mirror_offer.mustache" suffix(, 0)
@@ -256,9 +262,6 @@ static const char note_mustache[] = {
 static const char notice_mustache[] = {
 #embed "../../Templates/notice.mustache" suffix(, 0)
 };
-static const char notification_mustache[] = {
-#embed "../../Templates/notification.mustache" suffix(, 0)
-};
 static const char notification_rows_mustache[] = {
 #embed "../../Templates/notification_rows.mustache" suffix(, 0)
 };
@@ -267,9 +270,6 @@ static const char notifications_mustache[] = {
 };
 static const char object_mustache[] = {
 #embed "../../Templates/object.mustache" suffix(, 0)
-};
-static const char objects_mustache[] = {
-#embed "../../Templates/objects.mustache" suffix(, 0)
 };
 static const char objects_entity_mustache[] = {
 #embed "../../Templates/objects_entity.mustache" suffix(, 0)
@@ -285,12 +285,6 @@ static const char page_head_mustache[] = {
 };
 static const char paragraph_mustache[] = {
 #embed "../../Templates/components/paragraph.mustache" suffix(, 0)
-};
-static const char picked_deleted_mustache[] = {
-#embed "../../Templates/picked_deleted.mustache" suffix(, 0)
-};
-static const char picked_zones_mustache[] = {
-#embed "../../Templates/picked_zones.mustache" suffix(, 0)
 };
 static const char picking_mustache[] = {
 #embed "../../Templates/picking.mustache" suffix(, 0)
@@ -333,9 +327,6 @@ static const char record_compare_mustache[] = {
 };
 static const char record_conflict_mustache[] = {
 #embed "../../Templates/record_conflict.mustache" suffix(, 0)
-};
-static const char record_copied_mustache[] = {
-#embed "../../Templates/record_copied.mustache" suffix(, 0)
 };
 static const char record_copy_mustache[] = {
 #embed "../../Templates/record_copy.mustache" suffix(, 0)
@@ -391,20 +382,11 @@ static const char request_mustache[] = {
 static const char request_body_mustache[] = {
 #embed "../../Templates/request_body.mustache" suffix(, 0)
 };
-static const char request_missing_mustache[] = {
-#embed "../../Templates/request_missing.mustache" suffix(, 0)
-};
 static const char requests_mustache[] = {
 #embed "../../Templates/requests.mustache" suffix(, 0)
 };
-static const char reset_mustache[] = {
-#embed "../../Templates/reset.mustache" suffix(, 0)
-};
 static const char result_files_mustache[] = {
 #embed "../../Templates/result_files.mustache" suffix(, 0)
-};
-static const char run_mustache[] = {
-#embed "../../Templates/run.mustache" suffix(, 0)
 };
 static const char saved_queries_mustache[] = {
 #embed "../../Templates/saved_queries.mustache" suffix(, 0)
@@ -559,14 +541,8 @@ static const char who_sees_mustache[] = {
 static const char who_sees_node_mustache[] = {
 #embed "../../Templates/who_sees_node.mustache" suffix(, 0)
 };
-static const char zone_mustache[] = {
-#embed "../../Templates/zone.mustache" suffix(, 0)
-};
 static const char zone_copy_mustache[] = {
 #embed "../../Templates/zone_copy.mustache" suffix(, 0)
-};
-static const char zone_sharing_mustache[] = {
-#embed "../../Templates/zone_sharing.mustache" suffix(, 0)
 };
 
 static const struct embedded_file files[] = {
@@ -583,13 +559,13 @@ static const struct embedded_file files[] = {
     {"changed_again.mustache", changed_again_mustache},
     {"changes_records.mustache", changes_records_mustache},
     {"changes_zones.mustache", changes_zones_mustache},
-    {"check.mustache", check_mustache},
     {"choice.mustache", choice_mustache},
     {"client_snippets.mustache", client_snippets_mustache},
     {"clients.mustache", clients_mustache},
     {"code_block.mustache", code_block_mustache},
     {"code_panel.mustache", code_panel_mustache},
     {"column_head.mustache", column_head_mustache},
+    {"columns.mustache", columns_mustache},
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"component_page.mustache", component_page_mustache},
@@ -601,6 +577,7 @@ static const struct embedded_file files[] = {
     {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
     {"difference.mustache", difference_mustache},
+    {"dots.mustache", dots_mustache},
     {"drop_index.mustache", drop_index_mustache},
     {"edit_bytes.mustache", edit_bytes_mustache},
     {"edit_location.mustache", edit_location_mustache},
@@ -641,6 +618,7 @@ static const struct embedded_file files[] = {
     {"indexes.mustache", indexes_mustache},
     {"inline.mustache", inline_mustache},
     {"invitation.mustache", invitation_mustache},
+    {"job_progress.mustache", job_progress_mustache},
     {"latest_panel.mustache", latest_panel_mustache},
     {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
@@ -648,24 +626,20 @@ static const struct embedded_file files[] = {
     {"listing.mustache", listing_mustache},
     {"location_map.mustache", location_map_mustache},
     {"mark.mustache", mark_mustache},
+    {"menu.mustache", menu_mustache},
     {"meter.mustache", meter_mustache},
-    {"mirror.mustache", mirror_mustache},
     {"mirror_offer.mustache", mirror_offer_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"note.mustache", note_mustache},
     {"notice.mustache", notice_mustache},
-    {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
     {"notifications.mustache", notifications_mustache},
     {"object.mustache", object_mustache},
-    {"objects.mustache", objects_mustache},
     {"objects_entity.mustache", objects_entity_mustache},
     {"other_place.mustache", other_place_mustache},
     {"others.mustache", others_mustache},
     {"page_head.mustache", page_head_mustache},
     {"paragraph.mustache", paragraph_mustache},
-    {"picked_deleted.mustache", picked_deleted_mustache},
-    {"picked_zones.mustache", picked_zones_mustache},
     {"picking.mustache", picking_mustache},
     {"preview.mustache", preview_mustache},
     {"query.mustache", query_mustache},
@@ -680,7 +654,6 @@ static const struct embedded_file files[] = {
     {"record_clients.mustache", record_clients_mustache},
     {"record_compare.mustache", record_compare_mustache},
     {"record_conflict.mustache", record_conflict_mustache},
-    {"record_copied.mustache", record_copied_mustache},
     {"record_copy.mustache", record_copy_mustache},
     {"record_delete.mustache", record_delete_mustache},
     {"record_edit.mustache", record_edit_mustache},
@@ -699,11 +672,8 @@ static const struct embedded_file files[] = {
     {"rehearsals.mustache", rehearsals_mustache},
     {"request.mustache", request_mustache},
     {"request_body.mustache", request_body_mustache},
-    {"request_missing.mustache", request_missing_mustache},
     {"requests.mustache", requests_mustache},
-    {"reset.mustache", reset_mustache},
     {"result_files.mustache", result_files_mustache},
-    {"run.mustache", run_mustache},
     {"saved_queries.mustache", saved_queries_mustache},
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
@@ -755,9 +725,7 @@ static const struct embedded_file files[] = {
     {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
     {"who_sees_node.mustache", who_sees_node_mustache},
-    {"zone.mustache", zone_mustache},
     {"zone_copy.mustache", zone_copy_mustache},
-    {"zone_sharing.mustache", zone_sharing_mustache},
     {0, 0},
 };
 

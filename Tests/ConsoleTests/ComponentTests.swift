@@ -68,8 +68,8 @@ import Testing
         for part in [
             "<p class=\"over\"><a href=\"/keys\">Keys</a></p><h1>&lt;T&gt;</h1><p>First.</p><p><code>Second</code>.</p>",
             "<form class=\"row\" action=\"/make\" method=\"post\">",
-            "<p class=\"actions\"><span class=\"pill has\">acting now</span> <a class=\"button\" href=\"/a\">A</a> "
-                + "<a class=\"button go\" href=\"/b\">B</a> </p>",
+            "<div class=\"actions\"><span class=\"pill has\">acting now</span> <a class=\"button\" href=\"/a\">A</a> "
+                + "<a class=\"button go\" href=\"/b\">B</a> </div>",
         ] {
             #expect(all.contains(part), "\(part)")
         }
@@ -170,7 +170,7 @@ import Testing
         ] {
             #expect(page.contains(part), "\(part)\n\(page)")
         }
-        let choice = Form.choosing(.users, at: place, [], button: "Show")
+        let choice = Form.choosing("users", at: place, [], button: "Show")
         #expect(try html(PageHead("T", forms: [choice])).contains("/users\" method=\"get\"><input type=\"hidden\""))
     }
 

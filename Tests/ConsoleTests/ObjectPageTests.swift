@@ -105,7 +105,7 @@ import Testing
             #expect(
                 entry.contains("<td class=\"num\">1</td>")
                     && entry.contains("<td class=\"wide\">mood, title, uuid</td>"))
-            #expect(entry.contains("<p>journal <span class=\"faint\">→ Journal </span></p>"))
+            #expect(entry.contains("<p>journal <span class=\"faint\">→ Journal</span></p>"))
             // A sub-entity is in the type of its parent, and has attributes of its own.
             let photo = try Self.row("PhotoEntry", in: page)
             #expect(

@@ -65,7 +65,7 @@ import Testing
 
     /// A row of the participants' table.
     private static func row(of name: String, on page: String) throws -> String {
-        let rows = page.matches(of: /<tr>\n<th scope="row">[\s\S]*?<\/tr>/).map { String($0.output) }.filter {
+        let rows = page.matches(of: /<tr><th scope="row">[\s\S]*?<\/tr>/).map { String($0.output) }.filter {
             $0.contains(name)
         }
         #expect(rows.count == 1)

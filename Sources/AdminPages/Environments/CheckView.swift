@@ -4,84 +4,132 @@ internal import RecordStore
 internal import Records
 
 /// The page Check: problems in the records of a database that cause no errors.
-package struct CheckView: Page {
-    package static let template = "check"
-    package static let tab = Tab.check
-
-    struct Row: ViewModel {
-        let record: RecordLink
-        let type: String
-        let zone: String
-        let field: String?
-        /// The target of the field.
-        let target: Frame.Link?
-        let explanation: String
-    }
-
-    struct Group: ViewModel {
-        let id: String
-        let title: String
-        let meaning: String
-        let count: String
-        let rows: [Row]
-        let more: String?
-    }
-
-    struct Rule: ViewModel {
-        let title: String
-        let meaning: String
-    }
-
-    /// The progress of a check, or its final state.
-    struct Report: ViewModel {
-        let isLive: Bool
-        let state: String
-        let tone: String
-        let value: String
-        let maximum: String
-        let percent: String?
-        let records: String
-        let zones: String
-        let found: String
-        /// True if the check is complete and found nothing.
-        let isClean: Bool
-        let failure: String?
-        let ended: ValueView?
-        let groups: [Group]
-    }
-
-    package let title = Self.tab.title
-    /// The scope of the check: a zone, or the whole database.
-    let scope: String
-    let rules: [Rule]
-    let report: Report?
-    /// True if a check is running.
-    let isLive: Bool
-    let start: String
-    let cancel: String
-    let command: String
-    /// The database server that has the records, and how durable its commits are; `nil` for a file.
-    let database: String?
-
-    package static func load(_ visit: Visit) async throws -> CheckView {
-        let run = visit.console.runs.check(of: visit.place)
+package enum CheckView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let place = visit.place
         let health = visit.engine.can(.reportHealth) ? try await visit.engine.require(.reportHealth).health() : []
-        // The run may end meanwhile, so its state is read once.
-        let report = try await Report.load(run, visit)
-        let own = health.first {
+        let database = health.first {
             $0.container == place.address.container && $0.environment == place.address.environment
+        }?.database.map { " Its records are in \($0)." }
+        // The check may end meanwhile, so its state is read once; the outcome before the findings, so that a check that
+        // has ended has all of them.
+        let run = visit.console.runs.check(of: place)
+        let state = run?.now
+        let found = run?.check?.now
+        let scope =
+            place.zoneID.map { "zone \(visit.zoneName($0))" }
+            ?? "all zones of the \(place.address.scope.rawValue) database"
+        let start = Form(
+            .line, place.link("check/start"), [], button: state == nil ? "Check now" : "Check again",
+            buttonStyle: "go")
+        var parts: [any Component] = [rules(place)]
+        if let state, let found {
+            let records = found.findings.values.flatMap { $0.first.map(\.recordID) }
+            parts = [progress(state, found, try await ReferencedTitles(records, known: [], visit), visit)]
         }
-        return CheckView(
-            scope: place.zoneID.map { "zone \(visit.zoneName($0))" }
-                ?? "all zones of the \(place.address.scope.rawValue) database",
-            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: report,
-            isLive: report?.isLive ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
-            command: Self.command(place), database: own?.database)
+        return ComponentPage(
+            .check,
+            PageHead(
+                Tab.check.title,
+                [
+                    "Checks every record of \(scope) for problems that saves accept and apps run into later. It changes nothing.\(database ?? "")"
+                ], forms: state != nil && state?.outcome == nil ? [] : [start]), parts)
     }
-}
 
-extension CheckView {
+    /// What a check finds, before the first one.
+    private static func rules(_ place: Place) -> Section {
+        Section(
+            "rules", "Problems that it finds",
+            [
+                Facts(
+                    style: "wide rules",
+                    RecordFinding.Kind.allCases.map { Facts.Fact(Inline($0.title), Inline($0.meaning)) }),
+                Paragraph.faint(
+                    "In a script, \(.code(command(place))) exits with status 1 if it finds a problem."),
+            ])
+    }
+
+    private static func progress(
+        _ state: BackgroundRun.State, _ found: CheckFindings.State, _ titles: ReferencedTitles, _ visit: Visit
+    ) -> JobProgress {
+        let progress = found.progress
+        let count = progress.findings
+        let total = max(progress.total ?? 0, progress.records, 1)
+        var notes: [any Component] = []
+        if case .failed(let reason)? = state.outcome { notes.append(Note(bad: "It stopped: \(reason)")) }
+        if state.outcome == .done, count == 0 {
+            notes.append(
+                Note(
+                    good: "No problems found.",
+                    "Every reference and parent exists, no record is near the size limit, every file is stored, and guests can see what is meant for them."
+                ))
+        }
+        if state.outcome == nil {
+            notes.append(Form(.line, visit.place.link("check/cancel"), [], button: "Cancel"))
+        }
+        let isClean = state.outcome == .done && count == 0
+        return JobProgress(
+            "check", outcome(state, count), announcement: "The check is over", reloads: true,
+            phase: state.ended.map { .time($0) },
+            bar: state.outcome != nil
+                ? nil
+                : JobProgress.Bar(
+                    "Records checked", done: progress.records, of: total,
+                    percent: progress.total.map { _ in progress.records * 100 / total }),
+            [
+                JobProgress.Figure("records", Digits.grouped(progress.records)),
+                JobProgress.Figure("zones", Digits.grouped(progress.zones)),
+                JobProgress.Figure("found", Digits.grouped(count), tone: isClean ? nil : "warn"),
+            ],
+            notes
+                + RecordFinding.Kind.allCases.compactMap { kind in
+                    found.findings[kind].map { section(kind, $0, titles, visit) }
+                })
+    }
+
+    private static func outcome(_ state: BackgroundRun.State, _ count: Int) -> JobProgress.Outcome {
+        switch state.outcome {
+        case nil: .running()
+        case .done: count == 0 ? .good("done, nothing found") : .warn("done")
+        case .cancelled: .warn("cancelled")
+        case .failed: .bad()
+        }
+    }
+
+    private static func section(
+        _ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ titles: ReferencedTitles, _ visit: Visit
+    ) -> Section {
+        let left = findings.count - findings.first.count
+        return Section(
+            kind.rawValue, "\(kind.title) \(.faint(Inline(Digits.grouped(findings.count))))", style: "findings",
+            [
+                Paragraph.faint(Inline(kind.meaning)),
+                Table(
+                    kind.title,
+                    [
+                        .column("record", "name"), "type", "zone", "field", "points to",
+                        .column("what it means", "wide"),
+                    ], findings.first.map { row($0, titles, visit) },
+                    more: left > 0
+                        ? "… and \(Digits.grouped(left)) more. The command line names all of them." : nil),
+            ])
+    }
+
+    private static func row(_ finding: RecordFinding, _ titles: ReferencedTitles, _ visit: Visit) -> Table.Row {
+        let recordID = finding.recordID
+        func link(_ recordID: RecordID) -> String {
+            visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID)
+        }
+        let record = RecordLink(
+            href: link(recordID), recordName: recordID.recordName.string, title: titles[recordID])
+        return Table.Row([
+            record.inline, Inline(finding.recordType.string), Inline(visit.zoneName(recordID.zoneID)),
+            finding.fieldName.map { .code($0.string) } ?? .faint("–"),
+            finding.target.map { .link($0.recordName.string, link($0), style: "mono") } ?? .faint("–"),
+            Inline(finding.explanation),
+        ])
+    }
+
     /// The shell command for the same check.
     private static func command(_ place: Place) -> String {
         let address = place.address
@@ -92,77 +140,6 @@ extension CheckView {
         if let zoneID = place.zoneID { words += ["--zone", zoneID.zoneName.string] }
         if address.scope == .shared, let owner = place.zoneID?.ownerRecordName { words += ["--owner", owner.string] }
         return words.map(\.shellWord).joined(separator: " ")
-    }
-}
-
-extension CheckView.Report {
-    /// - Returns: `nil` if there is no check.
-    fileprivate static func load(_ run: BackgroundRun?, _ visit: Visit) async throws -> CheckView.Report? {
-        guard let run, let check = run.check else { return nil }
-        // Reads the outcome before the findings, so that a finished run includes all its findings.
-        let state = run.now
-        let found = check.now
-        let records = found.findings.values.flatMap { $0.first.map(\.recordID) }
-        return CheckView.Report(state, found, try await ReferencedTitles(records, known: [], visit), visit)
-    }
-
-    private init(_ run: BackgroundRun.State, _ found: CheckFindings.State, _ titles: ReferencedTitles, _ visit: Visit) {
-        let progress = found.progress
-        let isOver = run.outcome == .done
-        isLive = run.outcome == nil
-        let count = progress.findings
-        (state, tone) =
-            switch run.outcome {
-            case nil: ("running", "modified")
-            case .done: count == 0 ? ("done, nothing found", "good") : ("done", "warn")
-            case .cancelled: ("cancelled", "warn")
-            case .failed: ("failed", "bad")
-            }
-        let total = max(progress.total ?? 0, progress.records, 1)
-        value = String(isOver ? total : progress.records)
-        maximum = String(total)
-        percent = isOver ? "100" : progress.total.map { _ in String(progress.records * 100 / total) }
-        records = Digits.grouped(progress.records)
-        zones = Digits.grouped(progress.zones)
-        self.found = Digits.grouped(count)
-        isClean = isOver && count == 0
-        failure = if case .failed(let reason)? = run.outcome { reason } else { nil }
-        ended = run.ended.map { ValueView(.time($0)) }
-        groups = RecordFinding.Kind.allCases.compactMap { kind in
-            found.findings[kind].map { CheckView.Group(kind, $0, titles, visit) }
-        }
-    }
-}
-
-extension CheckView.Group {
-    fileprivate init(
-        _ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ titles: ReferencedTitles, _ visit: Visit
-    ) {
-        id = kind.rawValue
-        title = kind.title
-        meaning = kind.meaning
-        count = Digits.grouped(findings.count)
-        rows = findings.first.map { CheckView.Row($0, titles, visit) }
-        let left = findings.count - findings.first.count
-        more = left > 0 ? "… and \(Digits.grouped(left)) more. The command line names all of them." : nil
-    }
-}
-
-extension CheckView.Row {
-    fileprivate init(_ finding: RecordFinding, _ titles: ReferencedTitles, _ visit: Visit) {
-        let zoneID = finding.recordID.zoneID
-        record = RecordLink(
-            href: visit.place.link(toRecord: finding.recordID.recordName, in: zoneID),
-            recordName: finding.recordID.recordName.string,
-            title: titles[finding.recordID])
-        type = finding.recordType.string
-        zone = visit.zoneName(zoneID)
-        field = finding.fieldName?.string
-        target = finding.target.map { target in
-            Frame.Link(
-                text: target.recordName.string, href: visit.place.link(toRecord: target.recordName, in: target.zoneID))
-        }
-        explanation = finding.explanation
     }
 }
 

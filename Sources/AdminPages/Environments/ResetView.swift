@@ -3,35 +3,8 @@ internal import RecordStore
 internal import Records
 
 /// The page Reset: deletes all data in development and resets its schema.
-package struct ResetView: Page {
-    package static let template = "reset"
-    package static let tab = Tab.reset
-
-    struct TypeRow: ViewModel {
-        let name: String
-        let records: String?
-    }
-
-    package let title = Self.tab.title
-    let container: String
-    let isProduction: Bool
-    let development: String
-    /// The confirmation input, if it did not match the container's name.
-    let typed: String?
-    let types: [TypeRow]
-    /// `nil` if the engine does not count records.
-    let total: String?
-    /// The schema changes of the reset; `nil` if the schema already equals production's.
-    let changes: SchemaChangeList?
-    let action: String
-    let back: String
-    let snapshots: String?
-}
-
-extension ResetView {
-    package static func load(_ visit: Visit) async throws -> ResetView {
-        try await load(visit, typed: nil)
-    }
+package enum ResetView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await page(visit) }
 
     /// Resets development if the confirmation input matches the container's name.
     package static func reset(_ visit: Visit) async throws -> Answer {
@@ -40,7 +13,7 @@ extension ResetView {
         }
         let typed = visit.fields["container"]?.trimmingSpaces ?? ""
         guard Name(typed) == Name(visit.place.address.container.description) else {
-            return .page(try await load(visit, typed: typed))
+            return .page(try await page(visit, typed: typed))
         }
         let editing = try await visit.database(in: .development)
         let production = try await visit.schema(of: .production)
@@ -48,29 +21,78 @@ extension ResetView {
         return .redirect(visit.place.with { $0.zone = .unspecified }.link("reset", [Notice.environmentReset.parameter]))
     }
 
-    private static func load(_ visit: Visit, typed: String?) async throws -> ResetView {
+    /// - Parameter typed: the name that was entered, if it is not the container's.
+    private static func page(_ visit: Visit, typed: String? = nil) async throws -> ComponentPage {
         let place = visit.place
-        let isProduction = place.address.environment == .production
+        guard place.address.environment == .development else {
+            let development = place.with {
+                $0.address.environment = .development
+                $0.zone = .unspecified
+            }
+            return ComponentPage(
+                .reset,
+                PageHead(
+                    Tab.reset.title, ["Production is never reset."],
+                    actions: [.button("Go to development", development.link("reset"))]), [])
+        }
         let schema = visit.schema ?? Schema()
-        let difference =
-            isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
-        let counts = isProduction ? nil : try await records(of: schema, visit)
-        return ResetView(
-            container: place.address.container.description, isProduction: isProduction,
-            development: place.with {
-                $0.address.environment = .development; $0.zone = .unspecified
-            }.link("reset"), typed: typed,
-            types: schema.sortedTypes.filter { $0.name != Schema.usersType }.map { type in
-                TypeRow(name: type.name.string, records: counts.map { Digits.grouped($0[type.name] ?? 0) })
-            },
-            total: counts.map { Digits.count($0.values.reduce(0, +), "record") },
-            changes: difference.flatMap {
-                $0.isEmpty
-                    ? nil
-                    : SchemaChangeList(
-                        $0, of: schema, before: "development now", after: "after the reset, as production is")
-            },
-            action: place.link("reset"), back: place.link("types"), snapshots: visit.snapshots)
+        let difference = SchemaDifference(from: schema, to: try await visit.schema(of: .production))
+        let container = place.address.container.description
+        var parts: [any Component] = [
+            Columns([
+                question(container, typed, visit), types(of: schema, try await records(of: schema, visit)),
+            ])
+        ]
+        if !difference.isEmpty {
+            let changes = SchemaChangeList(
+                difference, of: schema, before: "development now", after: "after the reset, as production is")
+            parts.append(Section("changes", "Schema changes", [changes]))
+        }
+        return ComponentPage(
+            .reset,
+            PageHead(
+                Tab.reset.title,
+                [
+                    "This deletes all data of \(strong: container) in development, and gives development the schema of production."
+                ]), parts)
+    }
+
+    private static func question(_ container: String, _ typed: String?, _ visit: Visit) -> Section {
+        let wrong = typed.map { Note(bad: "‘\($0)’ is not the name of this container.", "Nothing was reset.") }
+        let snapshots = visit.snapshots.map { [Frame.Link.button("Save a snapshot first…", $0)] } ?? []
+        return Section(
+            "deleted", "Deleted data",
+            [
+                Listing(
+                    [
+                        "All records of all users, in the public, the private and the shared databases, with their assets",
+                        "All zones except the default ones, and all sharing; clients see the zones as purged and delete their copies",
+                        "Types, fields, indexes and roles that production does not have",
+                    ], style: "dots"),
+                Paragraph("Users, API tokens, keys and the schema history stay. A reset can’t be undone."),
+            ] + (wrong.map { [$0] } ?? []) + [
+                Form(
+                    .line, visit.place.link("reset"),
+                    [
+                        FormField(
+                            .longCode, "container", "Type the container’s name, \(container), to confirm",
+                            isRequired: true)
+                    ], button: "Reset development", buttonStyle: "go danger",
+                    links: [.button("Cancel", visit.place.link(Tab.types.rawValue))] + snapshots)
+            ])
+    }
+
+    private static func types(of schema: Schema, _ counts: [Name: Int]?) -> Section {
+        let names = schema.sortedTypes.map(\.name).filter { $0 != Schema.usersType }
+        let facts = names.map { name in
+            Facts.Fact(Inline(name.string), counts.map { Inline(Digits.grouped($0[name] ?? 0)) } ?? "")
+        }
+        let total = counts.map { counts in
+            [Facts.Fact("in all", "\(strong: Digits.count(counts.values.reduce(0, +), "record"))")]
+        }
+        return Section(
+            "types", counts == nil ? "Types" : "Types and their records",
+            [names.isEmpty ? Paragraph.faint("There are none.") : Facts(facts + (total ?? []))])
     }
 
     private static func records(of schema: Schema, _ visit: Visit) async throws -> [Name: Int]? {

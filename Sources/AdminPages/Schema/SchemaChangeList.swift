@@ -3,7 +3,9 @@ internal import RecordStore
 internal import Records
 
 /// The differences between two schemas, side by side in the syntax of schema files.
-struct SchemaChangeList: ViewModel {
+struct SchemaChangeList: Component {
+    static let template = "schema_changes"
+
     struct Group: ViewModel {
         /// The name of a type; `nil` for roles.
         let typeName: String?

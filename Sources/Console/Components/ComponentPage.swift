@@ -15,6 +15,8 @@ package struct ComponentPage: Page {
     let foot: Foot?
     /// The class of the page: `start` outside of any container.
     let kind: String
+    /// True while a job goes on, so that the page is loaded again, also without scripts.
+    let refreshes: Bool
 
     /// - Parameters:
     ///   - tab: `nil` for a page outside of any container.
@@ -27,6 +29,7 @@ package struct ComponentPage: Page {
         self.retryAfter = retryAfter
         frameTab = tab ?? .home
         kind = tab == nil ? "start" : "document"
+        refreshes = parts.contains { ($0 as? JobProgress)?.isLive == true }
         (self.status, self.head, self.parts, self.foot) = (status, head, parts, foot)
     }
 }
@@ -41,13 +44,15 @@ package struct PageHead: ViewModel {
     /// The state of the thing.
     let badge: String?
     let actions: [Frame.Link]
+    let more: Menu?
+    let hasActions: Bool
 
     package init(
         _ title: String, crumb: Inline? = nil, _ intro: [Inline] = [], forms: [Form] = [], badge: String? = nil,
-        actions: [Frame.Link] = []
+        actions: [Frame.Link] = [], more: Menu? = nil
     ) {
         (self.title, self.crumb, self.intro, self.forms, self.badge) = (title, crumb, intro, forms, badge)
-        self.actions = actions
+        (self.actions, self.more, hasActions) = (actions, more, !actions.isEmpty || more != nil)
     }
 }
 
@@ -65,6 +70,18 @@ package struct Foot: ViewModel {
     }
 }
 
+/// What is done rarely, behind `…`. What deletes comes last.
+package struct Menu: ViewModel {
+    let label: String
+    let items: [Frame.Link]
+
+    /// - Returns: `nil` without items.
+    package init?(_ items: [Frame.Link?], label: String = "More actions") {
+        (self.label, self.items) = (label, items.compactMap(\.self))
+        if self.items.isEmpty { return nil }
+    }
+}
+
 // MARK: - Parts
 
 /// A part of a page with a heading.
@@ -79,6 +96,15 @@ package struct Section: Component {
     package init(_ id: String, _ title: Inline, style: String? = nil, _ parts: [any Component]) {
         (self.id, self.title, self.style, self.parts) = (id, title, style, parts)
     }
+}
+
+/// Parts side by side, where there is room.
+package struct Columns: Component {
+    package static let template = "columns"
+
+    let parts: [any Component]
+
+    package init(_ parts: [any Component]) { self.parts = parts }
 }
 
 /// Components under a title, shown after a click on it, such as the form for a new API token.
@@ -149,6 +175,11 @@ package struct Note: Component {
 
     package init(good title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
         (tone, isAlert, self.title, self.text, self.parts) = ("good", false, title, text, parts)
+    }
+
+    /// What went wrong, while the page was not looked at or with what was sent.
+    package init(bad title: String, _ text: Inline? = nil) {
+        (tone, isAlert, self.title, self.text, parts) = ("bad", true, title, text, [])
     }
 
     package init(warning title: String, _ text: Inline? = nil) {

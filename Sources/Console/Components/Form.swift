@@ -23,16 +23,19 @@ package struct Form: Component {
     let buttonStyle: String?
     /// The label of the button for screen readers; `nil` for its text.
     let buttonLabel: String?
+    /// What can be done instead, beside the button.
+    let links: [Frame.Link]
     let note: Inline?
 
     package init(
         _ style: Style, _ action: String, hidden: [Frame.Hidden] = [], _ fields: [FormField], button: String,
-        buttonStyle: String? = nil, buttonLabel: String? = nil, note: Inline? = nil
+        buttonStyle: String? = nil, buttonLabel: String? = nil, links: [Frame.Link] = [], note: Inline? = nil
     ) {
         (self.style, self.action, self.hidden, self.fields) = (style.rawValue, action, hidden, fields)
         (self.button, self.buttonStyle, self.buttonLabel, self.note) = (button, buttonStyle, buttonLabel, note)
         (isPost, isSearch, hasFiles) = (true, false, fields.contains(where: \.takesFile))
         isSentByChoice = false
+        self.links = links
     }
 
     /// A form that loads a page with other parameters.
@@ -41,13 +44,18 @@ package struct Form: Component {
         (self.button, buttonStyle, buttonLabel, note) = (button, nil, nil, nil)
         (isPost, self.isSearch, hasFiles) = (false, isSearch, false)
         isSentByChoice = fields.allSatisfy(\.isSent)
+        links = []
     }
 
-    package static func choosing(_ tab: Tab, at place: Place, _ fields: [FormField], button: String) -> Form {
+    /// - Parameter parameters: what the address has besides the place and the fields.
+    package static func choosing(
+        _ path: String, at place: Place, keeping parameters: [(name: String, value: String)] = [],
+        _ fields: [FormField], button: String
+    ) -> Form {
         Form(
-            "\(place.path)/\(tab.rawValue)",
-            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, fields, button: button,
-            isSearch: false)
+            "\(place.path)/\(path)",
+            hidden: (place.parameters + parameters).map { Frame.Hidden(name: $0.name, value: $0.value) }, fields,
+            button: button, isSearch: false)
     }
 
     /// - Parameter found: what was searched for.

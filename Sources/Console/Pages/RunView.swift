@@ -3,114 +3,104 @@ package import RecordStore
 package import Records
 internal import Synchronization
 
-/// The progress and the result of a background job.
-package struct RunView: Page {
-    package static let template = "run"
-    package static let tab = Tab.query
-
-    struct ProblemRow: ViewModel {
-        let subject: String
-        let href: String?
-        let code: String?
-        let reason: String
-    }
-
-    package let frameTab: Tab
-    package let title: String
-    let isLive: Bool
-    /// The final announcement of the live region.
-    let announcement: String
-    let phase: String?
-    let done: String
-    let total: String
-    let value: String
-    let maximum: String
-    let percent: String
-    let verb: String
-    let achieved: String
-    let completesAll: Bool
-    let skipped: String?
-    let state: String
-    let tone: String
-    let failure: String?
-    let notes: [String]
-    let problems: [ProblemRow]
-    /// `2 errors`, `2 rows`.
-    let problemCount: String?
-    /// `failed`, `skipped`.
-    let problemVerb: String
-    let problemTone: String
-    let problemTitle: String?
-    let moreProblems: String?
-    let cancel: String
-    let id: String
-    let back: Frame.Link
-    let results: [Frame.Link]
-    /// `nil` while the job runs, and if it changed nothing that can be undone.
-    let undo: NoticeView.Undo?
-    let undoButton: String
-
-    package static func load(_ visit: Visit) throws -> RunView {
+/// The page of a background job: its progress and its result.
+package enum RunView {
+    package static func load(_ visit: Visit) throws -> ComponentPage {
         let run = try visit.console.runs.run(visit.fields["id"] ?? "", at: visit.place)
-        let state = run.now
-        return RunView(run, state, visit)
+        return page(run, run.now, visit)
     }
 
-    private init(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) {
-        frameTab = run.tab
-        title = run.heading
-        isLive = state.outcome == nil
-        announcement = "\(run.heading): ended"
-        phase = state.phase
-        done = Digits.grouped(state.done)
-        total = Digits.grouped(state.total)
+    private static func page(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) -> ComponentPage {
         let isOver = state.outcome == .done
-        value = String(isOver ? max(state.total, 1) : state.done)
-        maximum = String(max(state.total, 1))
-        percent = String(isOver ? 100 : state.total == 0 ? 0 : min(100, state.done * 100 / state.total))
-        verb = run.verb
-        achieved = Digits.grouped(state.achieved)
-        completesAll = run.completesAll
-        skipped = state.skipped == 0 ? nil : Digits.grouped(state.skipped)
-        (self.state, tone) =
-            switch state.outcome {
-            case nil: ("running", "modified")
-            case .done:
-                state.problemCount == 0 || run.problems == .skippedRows
-                    ? ("done", "good") : ("done, with errors", "warn")
-            case .cancelled: ("cancelled", "warn")
-            case .failed: ("failed", "bad")
-            }
-        failure = if case .failed(let reason)? = state.outcome { reason } else { nil }
-        notes =
-            state.notes
-            + (run.change?.isTooLarge == true
-                ? [
-                    "This change can’t be undone here: it has more than \(Digits.grouped(UndoableChange.recordLimit)) records."
-                ] : [])
-        problems = state.problems.map {
-            ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason)
+        let percent = isOver ? 100 : state.total == 0 ? 0 : min(100, state.done * 100 / state.total)
+        let total = max(state.total, 1)
+        return ComponentPage(
+            run.tab, PageHead(run.heading, actions: [.button(run.back.text, run.back.href)]),
+            [
+                JobProgress(
+                    "run", outcome(run, state), announcement: "\(run.heading): ended", reloads: false,
+                    phase: state.phase.map { Inline($0) },
+                    bar: JobProgress.Bar(run.heading, done: isOver ? total : state.done, of: total, percent: percent),
+                    figures(run, state), notes(run, state) + steps(run, state, visit) + problems(run, state))
+            ])
+    }
+
+    private static func outcome(_ run: BackgroundRun, _ state: BackgroundRun.State) -> JobProgress.Outcome {
+        switch state.outcome {
+        case nil: .running()
+        case .done where state.problemCount == 0 || run.problems == .skippedRows: .good()
+        case .done: .warn("done, with errors")
+        case .cancelled: .warn("cancelled")
+        case .failed: .bad()
         }
-        let count = state.problemCount
-        (problemVerb, problemTone, problemCount, problemTitle) =
-            switch run.problems {
-            case _ where count == 0: ("", "", nil, nil)
-            case .failures: ("failed", "bad", Digits.count(count, "error"), Digits.count(count, "error"))
-            case .skippedRows: ("skipped", "warn", Digits.count(count, "row"), "Skipped \(Digits.count(count, "row"))")
-            }
+    }
+
+    private static func figures(_ run: BackgroundRun, _ state: BackgroundRun.State) -> [JobProgress.Figure] {
+        let of = "of \(Digits.grouped(state.total))"
+        var figures = [
+            JobProgress.Figure(run.verb, Digits.grouped(state.achieved), note: run.completesAll ? of : nil)
+        ]
+        if !run.completesAll { figures.append(JobProgress.Figure("seen", Digits.grouped(state.done), note: of)) }
+        if state.skipped > 0 { figures.append(JobProgress.Figure("already deleted", Digits.grouped(state.skipped))) }
+        if state.problemCount > 0 {
+            let words = run.problems.words
+            figures.append(
+                JobProgress.Figure(words.verb, Digits.count(state.problemCount, words.noun), tone: words.tone))
+        }
+        return figures
+    }
+
+    private static func notes(_ run: BackgroundRun, _ state: BackgroundRun.State) -> [any Component] {
+        var notes: [any Component] = state.notes.map { Paragraph(Inline($0)) }
+        if case .failed(let reason)? = state.outcome {
+            notes.insert(Note(bad: "It stopped: \(reason)", "Completed changes remain."), at: 0)
+        }
+        if run.change?.isTooLarge == true {
+            let limit = Digits.grouped(UndoableChange.recordLimit)
+            notes.append(Paragraph("This change can’t be undone here: it has more than \(limit) records."))
+        }
+        return notes
+    }
+
+    /// What can be done with the job, or after it.
+    private static func steps(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) -> [any Component] {
+        guard state.outcome != nil else {
+            return [
+                Form(
+                    .line, visit.place.link("run/cancel"), hidden: [Frame.Hidden(name: "id", value: run.id)], [],
+                    button: "Cancel", buttonStyle: "danger", note: "Completed changes remain.")
+            ]
+        }
+        let results = state.outcome == .done ? run.results.map { Frame.Link.button($0.text, $0.href) } : []
+        let change = run.change.flatMap { visit.changes.change($0.id, at: visit.place) }
+        guard let change, !change.recordIDs.isEmpty else { return results.isEmpty ? [] : [Paragraph.actions(results)] }
+        let undo = NoticeView.Undo(change, back: visit.here, at: visit.place)
+        return [
+            Form(
+                .line, undo.action, hidden: undo.fields, [],
+                button: "Undo this \(run.tab == .importing ? "import" : "change")", links: results)
+        ]
+    }
+
+    private static func problems(_ run: BackgroundRun, _ state: BackgroundRun.State) -> [any Component] {
+        guard !state.problems.isEmpty else { return [] }
+        let words = run.problems.words
+        let title = words.title + Digits.count(state.problemCount, words.noun)
         let left = state.problemCount - state.problems.count
-        moreProblems = left > 0 ? "… and \(Digits.grouped(left)) more" : nil
-        cancel = visit.place.link("run/cancel")
-        id = run.id
-        back = run.back
-        results = isOver ? run.results : []
-        undo =
-            state.outcome == nil
-            ? nil
-            : run.change.flatMap { visit.changes.change($0.id, at: visit.place) }.flatMap { change in
-                change.recordIDs.isEmpty ? nil : NoticeView.Undo(change, back: visit.here, at: visit.place)
-            }
-        undoButton = "Undo this \(run.tab == .importing ? "import" : "change")"
+        return [
+            Section(
+                "problems", Inline(title), style: "findings",
+                [
+                    Table(
+                        title, [.column("what", "name"), "code", .column("why", "wide")],
+                        state.problems.map { problem in
+                            Table.Row([
+                                problem.href.map { .link(problem.subject, $0) } ?? Inline(problem.subject),
+                                problem.code.map { .badge($0, "lacks") } ?? "", Inline(problem.reason),
+                            ])
+                        }, more: left > 0 ? "… and \(Digits.grouped(left)) more" : nil)
+                ])
+        ]
     }
 
     /// Cancels a job. Completed work stays.
@@ -148,6 +138,13 @@ package final class BackgroundRun: Sendable {
         case failures
         /// The user chose to skip rows.
         case skippedRows
+
+        fileprivate var words: (verb: String, tone: String, noun: String, title: String) {
+            switch self {
+            case .failures: ("failed", "bad", "error", "")
+            case .skippedRows: ("skipped", "warn", "row", "Skipped ")
+            }
+        }
     }
 
     package enum Outcome: Sendable, Hashable {

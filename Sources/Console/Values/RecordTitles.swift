@@ -162,4 +162,9 @@ package struct RecordLink: ViewModel {
     package init(href: String, recordName: String, title: String?) {
         (self.href, self.recordName, self.title) = (href, recordName, title)
     }
+
+    package var inline: Inline {
+        title.map { Inline(ValueView(.record(title: $0, name: recordName, href: href, hint: nil))) }
+            ?? .link(recordName, href)
+    }
 }

@@ -188,7 +188,7 @@ extension RecordCopyView {
         return visit.titles.words(for: names[0], title: titles[recordID])
     }
 
-    private static func copy(_ asked: Asked, _ source: Source) async throws -> RecordCopyResultView {
+    private static func copy(_ asked: Asked, _ source: Source) async throws -> ComponentPage {
         let visit = source.visit
         let (plan, other) = (asked.plan, asked.other)
         let target = try await visit.engine.database(
@@ -211,7 +211,7 @@ extension RecordCopyView {
             }
             return try await copier.copy(records, files: files)
         }
-        return RecordCopyResultView(plan, zip(records, results).map { ($0.recordID.recordName, $1) }, source, to: other)
+        return result(plan, zip(records, results).map { ($0.recordID.recordName, $1) }, source, to: other)
     }
 }
 
@@ -227,72 +227,57 @@ extension RecordCopier.Existing {
 
 // MARK: - Outcome
 
-/// The outcome of a copy, record by record.
-struct RecordCopyResultView: Page {
-    static let template = "record_copied"
-    static let tab = Tab.fetch
-
-    struct Row: ViewModel {
-        let recordName: String
-        /// The link to the copy, or to the existing record.
-        let href: String?
-        let verdict: String
-        let tone: String
-        let code: String?
-        let reason: String?
-    }
-
-    let title: String
-    let there: String
-    let summary: String
-    let isWhole: Bool
-    let rows: [Row]
-    /// The link that fetches the records at the target; `nil` if there are none.
-    let fetch: String?
-    /// The link that copies the same records to another place.
-    let again: String
-    let picked: [Frame.Hidden]
-    let back: String
-
-    init(
-        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Outcome, RecordError>)],
-        _ source: RecordCopyView.Source, to other: OtherDatabase
-    ) {
+extension RecordCopyView {
+    /// The page with the outcome of a copy, record by record.
+    private static func result(
+        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Outcome, RecordError>)], _ source: Source,
+        to other: OtherDatabase
+    ) -> ComponentPage {
         let visit = source.visit
         let all =
             results + plan.problems.map { ($0.name, $0.outcome) } + plan.gone.map { ($0, .failure(.recordNotFound)) }
         func count(_ act: RecordCopier.Outcome) -> Int { all.count { (try? $0.1.get()) == act } }
         let failed = all.count { (try? $0.1.get()) == nil }
         let (saved, left) = (count(.copied) + count(.replaced), count(.left))
-        title =
+        let title =
             saved == 0
             ? "Nothing was copied" : failed == 0 ? "Copied" : "Copied, with \(Digits.count(failed, "exception"))"
-        self.there = other.words
-        isWhole = failed == 0
-        let parts = [
+        let counts = [
             (count(.copied), "copied"), (count(.replaced), "replaced"), (left, "not replaced"), (failed, "not copied"),
         ]
-        summary = parts.filter { $0.0 > 0 }.map { "\(Digits.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
+        let summary = counts.filter { $0.0 > 0 }.map { "\(Digits.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
         let shares = Set(plan.sent.filter { $0.recordType == Share.recordType }.map(\.recordID.recordName))
-        rows = all.map { name, result in
-            let href = other.place.link(toRecord: name, in: other.zoneID)
-            let guests = shares.contains(name) ? "Its guests see the copy too" : nil
-            let (verdict, tone, reason) =
-                switch result {
-                case .success(.copied): ("copied", "created", guests)
-                case .success(.replaced): ("replaced", "modified", guests)
-                case .success(.left): ("kept", "", "A record with this name exists, and was not replaced")
-                case .failure(let error): ("not copied", "deleted", error.reason)
-                }
-            let error = if case .failure(let error) = result { error } else { nil as RecordError? }
-            return Row(
-                recordName: name.string, href: error == nil ? href : nil, verdict: verdict, tone: tone,
-                code: error?.code.rawValue, reason: reason)
+        let rows = all.map { name, result -> Table.Row in
+            let guests = shares.contains(name) ? "Its guests see the copy too" : ""
+            let link = Inline.link(name.string, other.place.link(toRecord: name, in: other.zoneID))
+            func row(_ name: Inline, _ verdict: String, _ tone: String, _ reason: Inline) -> Table.Row {
+                Table.Row([name, Inline(verdict).styled("kind \(tone)"), reason])
+            }
+            return switch result {
+            case .success(.copied): row(link, "copied", "created", Inline(guests))
+            case .success(.replaced): row(link, "replaced", "modified", Inline(guests))
+            case .success(.left): row(link, "kept", "", "A record with this name exists, and was not replaced")
+            case .failure(let error):
+                row(
+                    Inline(name.string), "not copied", "deleted",
+                    "\(.badge(error.code.rawValue, "lacks")) \(error.reason)")
+            }
         }
         let there = all.filter { (try? $0.1.get()) != nil }.map(\.0.string)
-        fetch = there.isEmpty ? nil : other.place.link("fetch", [("names", there.joined(separator: "\n"))])
-        again = visit.place.link("record/copy")
-        picked = RecordCopyView.fields(source) + [Frame.Hidden(name: "do", value: "choose")]
-        back = source.back
+        let fetch = other.place.link("fetch", [("names", there.joined(separator: "\n"))])
+        return ComponentPage(
+            .fetch,
+            PageHead(
+                title, crumb: Inline(other.words),
+                actions: (there.isEmpty ? [] : [.button("The copies", fetch)]) + [.button("Back", source.back)]),
+            [
+                failed == 0 ? Note(good: summary) : Note(bad: summary),
+                Table(
+                    "Result for each record",
+                    [.column("recordName", "name"), "outcome", .column("reason", "wide")], rows),
+                Form(
+                    .line, visit.place.link("record/copy"),
+                    hidden: fields(source) + [Frame.Hidden(name: "do", value: "choose")], [], button: "Copy to…"),
+            ])
     }
 }

@@ -7,59 +7,12 @@ internal import Records
 internal import RemoteRecordStore
 
 /// The page Mirror of a connected container: the copy on this machine, its pulls, and the form for the next one.
-struct MirrorView: Page {
-    static let template = "mirror"
-    static let tab = Tab.mirror
+enum MirrorView {
+    /// The maximum number of problems, and of earlier pulls, that the page lists.
+    private static let problemLimit = 50
+    private static let pullLimit = 20
 
-    /// A running pull, or the end of the latest one.
-    struct Progress: ViewModel {
-        let state: String
-        let tone: String
-        let isLive: Bool
-        let stage: String?
-        let received: String
-        let rate: String
-        let files: String?
-        let requests: String
-        /// The part of the time in which the origin answered.
-        let answering: String
-        /// `waiting for iCloud's limit until 14:02:10`; `nil` if there is no pause.
-        let pause: String?
-        /// The result of the latest pull.
-        let outcome: String?
-        let problems: [String]
-        let failure: String?
-    }
-
-    struct PullRow: ViewModel {
-        let ended: ValueView
-        let saved: String
-        let deleted: String
-        let conflicts: String
-        let problems: String
-        let requests: String
-        let seconds: String
-    }
-
-    let title = Self.tab.title
-    let origin: String
-    /// The container of the copy.
-    let copy: String
-    /// The copy's records; `nil` before the first pull.
-    let records: String?
-    let unsent: String
-    let complaint: PageError?
-    let progress: Progress?
-    let isRunning: Bool
-    let start: String
-    let stop: String
-    let files: [Choice]
-    let types: String
-    let pulls: [PullRow]
-    /// How sure the copy's schema is; `nil` if a file declares all of it, or nothing is there.
-    let evidence: String?
-
-    static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError?) async throws -> MirrorView {
+    static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError?) async throws -> ComponentPage {
         let connection = try MirrorActions.connection(visit)
         guard let copy = connection.container.mirror else {
             throw RecordError(
@@ -68,86 +21,155 @@ struct MirrorView: Page {
             )
         }
         let job = jobs.job(of: connection)
+        // The pull may end meanwhile, so its state is read once.
+        let progress = job.map { Self.progress($0, visit) }
         var pulls: [PullHistoryEntry] = []
-        var evidence: String?
+        var evidence: Paragraph?
         let exists = try await visit.measure { try await visit.engine.has(copy, connection.environment) }
         if exists {
             let mirror = try await visit.mirror(of: connection)
             pulls = try await visit.measure { try await mirror.history() }
-            let schema = try await visit.measure { try await mirror.schemaEvidence() }
-            let observed = schema.types.values.count { $0.source == .observed }
-            if !schema.isComplete, !schema.types.isEmpty {
-                evidence =
-                    "\(observed) of \(Digits.count(schema.types.count, "type")) known only from records. "
-                    + "Fields that no record has are unknown; a schema file adds them."
-            }
+            evidence = Self.evidence(try await visit.measure { try await mirror.schemaEvidence() })
         }
         let place = Place(
             address: DatabaseAddress(
                 container: copy, environment: connection.environment, scope: visit.place.address.scope), user: nil,
             zone: .unspecified)
-        // The pull may end meanwhile, so its state is read once.
-        let progress = job.map { Progress($0) }
+        var parts: [any Component] = complaint.map { [Note(refusing: PageError($0))] } ?? []
+        if let progress { parts.append(progress) }
+        if progress?.isLive != true { parts.append(form(isFirst: !exists, visit)) }
+        if let evidence { parts.append(evidence) }
+        if !pulls.isEmpty { parts.append(history(pulls)) }
+        return ComponentPage(
+            .mirror,
+            PageHead(
+                Tab.mirror.title,
+                [
+                    "A copy of \(strong: connection.place) on this machine, kept up to date: \(Inline(copy.description).styled("mono")). It has counts, the schema, queries without indexes, history and checks, also offline."
+                ],
+                actions: exists
+                    ? [
+                        .button("The copy’s records", place.link(Tab.query.rawValue)),
+                        .button("Not sent", place.link(Tab.unsent.rawValue)),
+                    ] : []), parts)
+    }
+
+    private static func form(isFirst: Bool, _ visit: Visit) -> Section {
         let chosen = visit.fields["files"] ?? MirrorOptions.Files.onDemand.rawValue
-        return MirrorView(
-            origin: connection.place, copy: copy.description, records: exists ? place.link(Tab.query.rawValue) : nil,
-            unsent: place.link(Tab.unsent.rawValue),
-            complaint: complaint.map { PageError($0) }, progress: progress, isRunning: progress?.isLive ?? false,
-            start: visit.place.link("mirror/start"),
-            stop: visit.place.link("mirror/stop"),
-            files: MirrorOptions.Files.allCases.map {
-                Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen)
-            },
-            types: visit.fields["types"] ?? "", pulls: pulls.prefix(20).map { PullRow($0) }, evidence: evidence)
+        return Section(
+            "pull", isFirst ? "Make the mirror" : "Pull again",
+            [
+                Form(
+                    .grid, visit.place.link("mirror/start"),
+                    [
+                        FormField(
+                            .choice(
+                                MirrorOptions.Files.allCases.map {
+                                    Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen)
+                                }), "files", "Asset files"),
+                        FormField(
+                            .code, "types", "Public types", value: visit.fields["types"],
+                            hint:
+                                "CloudKit does not list the types of the public database. You need not name those of a schema file or of earlier pulls."
+                        ),
+                        FormField(
+                            .file(accepts: ".ckdb,.txt"), "file", "Schema file", id: "schema-file",
+                            hint: "A .ckdb file, as cktool exports it. The query form also learns the indexes from it."),
+                        FormField(
+                            .tick(isOn: false), "follow",
+                            "Pull again every 30 seconds, until it is stopped or the server ends"),
+                    ], button: "Pull", buttonStyle: "go")
+            ])
     }
-}
 
-extension MirrorView.Progress {
-    fileprivate init(_ job: MirrorJobs.Job) {
+    /// How sure the copy's schema is; `nil` if a file declares all of it, or nothing is there.
+    private static func evidence(_ schema: SchemaEvidence) -> Paragraph? {
+        guard !schema.isComplete, !schema.types.isEmpty else { return nil }
+        let observed = schema.types.values.count { $0.source == .observed }
+        return .faint(
+            "The copy’s schema: \(Digits.grouped(observed)) of \(Digits.count(schema.types.count, "type")) known only from records. Fields that no record has are unknown; a schema file adds them."
+        )
+    }
+
+    private static func history(_ pulls: [PullHistoryEntry]) -> Section {
+        Section(
+            "pulls", "Latest pulls with changes",
+            [
+                Table(
+                    "Last pulls",
+                    [
+                        "ended", .number("saved"), .number("deleted"), .number("conflicts"), .number("problems"),
+                        .number("requests"), .number("seconds"),
+                    ],
+                    pulls.prefix(pullLimit).map { pull in
+                        let counts = [pull.saved, pull.deleted, pull.conflicts, pull.problems, pull.requests]
+                        let seconds = Double(pull.ended.milliseconds - pull.started.milliseconds) / 1000
+                        return Table.Row(
+                            [.time(pull.ended)] + counts.map { Inline(Digits.grouped($0)) }
+                                + [Inline(Digits.fixed(seconds, 1))])
+                    })
+            ])
+    }
+
+    private static func progress(_ job: MirrorJobs.Job, _ visit: Visit) -> JobProgress {
         let (now, run) = (job.now, job.run.now)
-        let isPausing = job.follows && now.ended != nil
-        (state, tone) =
-            switch run.outcome {
-            case nil: (job.follows ? "following" : "running", "modified")
-            case .done: now.report.map(\.problems.isEmpty) ?? true ? ("done", "good") : ("done, with problems", "warn")
-            case .cancelled: ("stopped", "warn")
-            case .failed: ("failed", "bad")
-            }
-        isLive = run.outcome == nil
+        let progress = now.progress
+        let isLive = run.outcome == nil
         let rest = now.failure == nil ? "up to date \(now.ended?.agoText(at: .now()) ?? "")" : "waiting to try again"
-        stage = run.outcome != nil ? nil : isPausing ? rest : now.progress?.stage.words
-        received = Digits.grouped(now.progress?.records ?? 0)
-        rate = now.progress.map { Digits.grouped(Int($0.rate())) } ?? "0"
-        files = now.progress.flatMap {
-            $0.files == 0 ? nil : "\(Digits.grouped($0.files)), \(Digits.bytes($0.fileBytes))"
+        let stage = job.follows && now.ended != nil ? rest : progress?.stage.words
+        var figures = [
+            JobProgress.Figure("received", Digits.grouped(progress?.records ?? 0), note: "records"),
+            JobProgress.Figure("per second", progress.map { Digits.grouped(Int($0.rate())) } ?? "0"),
+        ]
+        if let progress, progress.files > 0 {
+            figures.append(
+                JobProgress.Figure(
+                    "files", "\(Digits.grouped(progress.files)), \(Digits.bytes(progress.fileBytes))"))
         }
-        requests = Digits.grouped(now.progress?.requests ?? 0)
-        answering = now.progress.map { "\($0.answering.millisecondsText) ms" } ?? "–"
-        pause = now.progress?.pausedUntil.flatMap { moment in
-            let left = moment - .now
-            guard left > .zero, run.outcome == nil else { return nil }
+        figures += [
+            JobProgress.Figure("requests", Digits.grouped(progress?.requests ?? 0)),
+            JobProgress.Figure(
+                "iCloud answered in", progress.map { "\($0.answering.millisecondsText) ms" } ?? "–"),
+        ]
+        var notes: [any Component] = []
+        if isLive, let end = progress?.pausedUntil, end > .now {
+            let left = end - .now
             let until = Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(left / .milliseconds(1)))
-            return "waiting for iCloud’s limit until \(until.utcText.dropFirst(11).prefix(8)) UTC"
+            notes.append(
+                Note(warning: "waiting for iCloud’s limit until \(until.utcText.dropFirst(11).prefix(8)) UTC"))
         }
-        outcome = now.report.map {
-            "\(Digits.grouped($0.outcome.saved)) saved, \(Digits.grouped($0.outcome.deleted)) deleted, \(Digits.grouped($0.outcome.unchanged)) unchanged, "
-                + Digits.count($0.outcome.conflicts.count, "conflict")
+        if let outcome = now.report?.outcome {
+            notes.append(
+                Paragraph(
+                    "\(Digits.grouped(outcome.saved)) saved, \(Digits.grouped(outcome.deleted)) deleted, \(Digits.grouped(outcome.unchanged)) unchanged, \(Digits.count(outcome.conflicts.count, "conflict"))"
+                ))
         }
+        let failure = if case .failed(let reason)? = run.outcome { reason } else { now.failure }
+        if let failure { notes.append(Note(bad: failure)) }
         let refused = RecordFinding.encryptedInPublic(now.report?.outcome.encryptedInPublic ?? 0)
-        problems = (now.report?.problems.prefix(50).map(\.description) ?? []) + (refused.map { [$0] } ?? [])
-        failure = if case .failed(let reason)? = run.outcome { reason } else { now.failure }
+        let problems =
+            (now.report?.problems.prefix(problemLimit).map(\.description) ?? []) + [refused].compactMap(\.self)
+        notes += problems.map { Note(warning: $0) }
+        if isLive {
+            notes.append(
+                Form(
+                    .line, visit.place.link("mirror/stop"), [], button: "Stop", buttonStyle: "danger",
+                    note: "The next pull continues from there."))
+        }
+        return JobProgress(
+            "mirroring", outcome(job, now, run), announcement: "The pull has ended", reloads: true,
+            phase: isLive ? stage.map { Inline($0) } : nil, bar: nil, figures, notes)
     }
-}
 
-extension MirrorView.PullRow {
-    fileprivate init(_ pull: PullHistoryEntry) {
-        ended = ValueView(.time(pull.ended))
-        saved = Digits.grouped(pull.saved)
-        deleted = Digits.grouped(pull.deleted)
-        conflicts = Digits.grouped(pull.conflicts)
-        problems = Digits.grouped(pull.problems)
-        requests = Digits.grouped(pull.requests)
-        seconds = Digits.fixed(Double(pull.ended.milliseconds - pull.started.milliseconds) / 1000, 1)
+    private static func outcome(
+        _ job: MirrorJobs.Job, _ now: MirrorJobs.Job.State, _ run: BackgroundRun.State
+    ) -> JobProgress.Outcome {
+        switch run.outcome {
+        case nil: .running(job.follows ? "following" : "running")
+        case .done: now.report.map(\.problems.isEmpty) ?? true ? .good() : .warn("done, with problems")
+        case .cancelled: .warn("stopped")
+        case .failed: .bad()
+        }
     }
 }
 

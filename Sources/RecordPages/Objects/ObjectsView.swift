@@ -4,86 +4,68 @@ internal import RecordStore
 internal import Records
 
 /// The page Objects: the entities of Core Data that a database has.
-package struct ObjectsView: Page {
-    package static let template = "objects"
-    package static let tab = Tab.objects
-
-    struct Row: ViewModel {
-        let name: String
-        /// The table of its objects.
-        let href: String
-        let type: String
-        let typeHref: String
-        /// `nil` if it is unknown.
-        let count: String?
-        let attributes: String
-        let toOne: [ToOne]
-        let problem: String?
-    }
-
-    struct ToOne: ViewModel {
-        let name: String
-        let destinations: [String]
-    }
-
-    /// A many-to-many relationship, with the entity and the name at each end.
-    struct Pair: ViewModel {
-        let first: String
-        let firstName: String
-        let second: String
-        let secondName: String
-    }
-
-    package let title = Self.tab.title
-    let zone: String
-    let rows: [Row]
-    let pairs: [Pair]
-    /// The number of records that hold pairs, and the records; `nil` if there are none.
-    let links: Frame.Link?
-    /// The records that were read.
-    let sample: String
-    let isEmpty: Bool
-    /// True for a container in iCloud, whose types are those of the records that came.
-    let isConnected: Bool
-    let count: String
-
-    package static func load(_ asked: Visit) async throws -> ObjectsView {
+package enum ObjectsView {
+    package static func load(_ asked: Visit) async throws -> ComponentPage {
         let visit = try await asked.findingEntityTypes()
         let entities = try await ObjectModel.entities(visit, isWhole: true)
-        let manyToMany = try await ObjectModel.manyToMany(visit)
-        let pairs = manyToMany.isEmpty ? nil : await visit.recordCounts()?[MirroredLink.recordType]
+        let links = try await ObjectModel.manyToMany(visit)
+        let pairs = links.isEmpty ? nil : await visit.recordCounts()?[MirroredLink.recordType]
         let place = visit.place
-        return ObjectsView(
-            zone: place.zoneID.map { "zone \(visit.zoneName($0))" }
-                ?? (place.address.scope == .public ? "the public database" : "all zones"),
-            rows: entities.map { Row($0, visit) },
-            pairs: manyToMany.map { link in
-                Pair(
-                    first: link.first.entityName ?? "?", firstName: link.first.relationship,
-                    second: link.second.entityName ?? "?",
-                    secondName: link.second.relationship)
-            },
-            links: manyToMany.isEmpty
-                ? nil
-                : Frame.Link(
-                    text: pairs.map { Digits.count($0, "pair") } ?? "the pairs",
-                    href: place.link("query", [("type", MirroredLink.recordType.string)])),
-            sample: ObjectModel.sample(visit), isEmpty: entities.isEmpty, isConnected: visit.connection != nil,
-            count: Digits.count(entities.count, "entity", plural: "entities"))
+        let zone =
+            place.zoneID.map { "zone \(visit.zoneName($0))" }
+            ?? (place.address.scope == .public ? "the public database" : "all zones")
+        let known =
+            visit.connection != nil
+            ? "None is among the types of the records that came from iCloud so far." : "None is known here."
+        let table = Table(
+            "Entities",
+            ["entity", .number("objects"), .column("attributes", "wide"), "to-one relationships", "record type"],
+            entities.map { row($0, visit) },
+            nothing: EmptyState(
+                "No objects", "Core Data’s records have types that begin with `CD_`. \(known)"))
+        return ComponentPage(
+            .objects,
+            PageHead(
+                Tab.objects.title,
+                [
+                    "The objects that Core Data (NSPersistentCloudKitContainer) keeps in \(zone), without its prefixes. Core Data’s model is in the app: the names are those of fields, and sub-entities and relationships are found in \(ObjectModel.sample(visit))."
+                ]), [table] + (links.isEmpty ? [] : [manyToMany(links, count: pairs, place)]),
+            foot: Foot(count: Digits.count(entities.count, "entity", plural: "entities")))
     }
-}
 
-extension ObjectsView.Row {
-    fileprivate init(_ entity: ObjectEntity, _ visit: Visit) {
+    private static func row(_ entity: ObjectEntity, _ visit: Visit) -> Table.Row {
         let place = visit.place
-        name = entity.name
-        href = place.link("objects/entity", QueryForm(objectsOf: entity.name, in: entity.type, visit.titles).parameters)
-        type = entity.type.name.string
-        typeHref = place.link("type", [("type", entity.type.name.string)])
-        count = entity.count.map { Digits.grouped($0) }
-        attributes = entity.attributes.joined(separator: ", ")
-        toOne = entity.toOne.map { ObjectsView.ToOne(name: $0.name, destinations: $0.destinations) }
-        problem = entity.problem
+        let type = entity.type.name.string
+        let objects = QueryForm(objectsOf: entity.name, in: entity.type, visit.titles).parameters
+        let toOne = entity.toOne.map { relationship -> Inline in
+            "\(relationship.name) \(.faint(Inline("→ " + relationship.destinations.joined(separator: " "))))"
+        }
+        let problem = entity.problem.map { [Inline.faint("not read: \($0)")] } ?? []
+        return Table.Row([
+            .link(entity.name, place.link("objects/entity", objects)),
+            Inline(entity.count.map { Digits.grouped($0) } ?? "–"), Inline(entity.attributes.joined(separator: ", ")),
+            .lines(toOne + problem), .link(type, place.link("type", [("type", type)]), style: "mono"),
+        ])
+    }
+
+    private static func manyToMany(_ links: [MirroredLink], count: Int?, _ place: Place) -> Section {
+        let records = place.link("query", [("type", MirroredLink.recordType.string)])
+        return Section(
+            "many-to-many", "Many-to-many relationships",
+            [
+                Table(
+                    "Many-to-many relationships", style: .narrow,
+                    ["entity", "relationship", "entity", "relationship back"],
+                    links.map { link in
+                        Table.Row([
+                            Inline(link.first.entityName ?? "?"), Inline(link.first.relationship),
+                            Inline(link.second.entityName ?? "?"), Inline(link.second.relationship),
+                        ])
+                    }),
+                Paragraph(
+                    "Each pair of objects is a record of its own: \(.link(count.map { Digits.count($0, "pair") } ?? "the pairs", records))."
+                ),
+            ])
     }
 }
 

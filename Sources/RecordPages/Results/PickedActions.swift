@@ -25,15 +25,21 @@ package enum PickedActions {
         let zones = grouped(picked, in: visit.place)
         guard zones.count > 1 else { return .redirect(fetchLink(picked, visit: visit)) }
         return .page(
-            PickedZonesView(
-                title: "Fetch \(Digits.count(picked.count, "record"))", back: back(visit), backText: backText(visit),
-                zones: zones.map { group in
-                    let zoneID = group[0].recordID.zoneID
-                    let owner = visit.ownerName(zoneID).map { " \($0)" } ?? ""
-                    return Frame.Link(
-                        text: "\(Digits.count(group.count, "record")) of \(visit.zoneName(zoneID))\(owner)",
-                        href: fetchLink(group, visit: visit))
-                }))
+            ComponentPage(
+                .fetch,
+                PageHead(
+                    "Fetch \(Digits.count(picked.count, "record"))",
+                    ["The records are in several zones, and a fetch reads one zone."]),
+                [
+                    Paragraph.actions(
+                        zones.map { group in
+                            let zoneID = group[0].recordID.zoneID
+                            let owner = visit.ownerName(zoneID).map { " \($0)" } ?? ""
+                            return .button(
+                                "\(Digits.count(group.count, "record")) of \(visit.zoneName(zoneID))\(owner)",
+                                fetchLink(group, visit: visit))
+                        } + [.button(backText(visit), back(visit))])
+                ]))
     }
 
     private static func fetchLink(_ picked: [PickedRecord], visit: Visit) -> String {
@@ -144,7 +150,7 @@ package enum PickedActions {
     /// Deletes the ticked records that have not changed since the page was shown. The result page lists the others.
     package static func delete(_ visit: Visit) async throws -> Answer {
         let picked = try visit.pickedRecords()
-        var refused: [PickedRefusal] = []
+        var refused: [Table.Row] = []
         var deleted = 0
         for group in grouped(picked, in: visit.place) {
             let zoneID = group[0].recordID.zoneID
@@ -159,7 +165,7 @@ package enum PickedActions {
             for (record, result) in zip(group, results) {
                 switch result {
                 case .success: deleted += 1
-                case .failure(let error): refused.append(PickedRefusal(record, error, visit: visit))
+                case .failure(let error): refused.append(row(record.recordID, error, visit))
                 }
             }
         }
@@ -167,50 +173,31 @@ package enum PickedActions {
             return .redirect(NoticeView.address(back(visit), await visit.notice(.recordsDeleted)))
         }
         return .page(
-            PickedDeletionView(
-                title: "\(Digits.count(refused.count, "record")) not deleted",
-                deleted: deleted == 0
-                    ? "No record was deleted."
-                    : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
-                refused: refused, back: back(visit), backText: backText(visit)))
+            ComponentPage(
+                .query,
+                PageHead(
+                    "\(Digits.count(refused.count, "record")) not deleted",
+                    [
+                        Inline(
+                            deleted == 0
+                                ? "No record was deleted."
+                                : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted."),
+                        "The others remain. The table says why.",
+                    ], actions: [.button(backText(visit), back(visit))]),
+                [
+                    Table(
+                        "Records that were not deleted",
+                        [.column("recordName", "name"), "error", .column("reason", "wide")], refused)
+                ]))
     }
-}
 
-/// Links to the ticked records by zone, because they belong to several zones and each needs its own request.
-struct PickedZonesView: Page {
-    static let template = "picked_zones"
-    static let tab = Tab.fetch
-
-    let title: String
-    let back: String
-    let backText: String
-    let zones: [Frame.Link]
-}
-
-/// The result of a deletion that left some ticked records in place.
-struct PickedDeletionView: Page {
-    static let template = "picked_deleted"
-    static let tab = Tab.query
-
-    let title: String
-    let deleted: String
-    let refused: [PickedRefusal]
-    let back: String
-    let backText: String
-}
-
-/// The reason why a ticked record was not deleted.
-struct PickedRefusal: ViewModel {
-    let recordName: String
-    let href: String
-    let code: String
-    let reason: String
-
-    init(_ record: PickedRecord, _ error: RecordError, visit: Visit) {
-        recordName = record.recordID.recordName.string
-        href = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
-        code = error.code.rawValue
-        reason = error.reason
+    /// The reason why a ticked record was not deleted.
+    private static func row(_ recordID: RecordID, _ error: RecordError, _ visit: Visit) -> Table.Row {
+        let href = visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID)
+        return Table.Row([
+            .link(recordID.recordName.string, href), Inline(error.code.rawValue).styled("kind deleted"),
+            Inline(error.reason),
+        ])
     }
 }
 

@@ -52,7 +52,8 @@ package enum SubscriptionsView {
                 forms: knowsAll
                     ? [
                         .choosing(
-                            .subscriptions, at: place, [FormField(.sentChoice(areas), "in", "Subscriptions of")],
+                            Tab.subscriptions.rawValue, at: place,
+                            [FormField(.sentChoice(areas), "in", "Subscriptions of")],
                             button: "Show")
                     ] : [],
                 actions: [.go("New subscription", place.link("subscription"))]),

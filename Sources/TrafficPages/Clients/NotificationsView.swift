@@ -341,48 +341,75 @@ extension LoggedNotification {
 // MARK: - One notification
 
 /// The page of one notification: its cause, its device, and its payload.
-package struct NotificationView: Page {
-    package static let template = "notification"
-    package static let tab = Tab.notifications
-
-    package let title: String
-    let row: NotificationRow
-    let position: String
-    /// The payload as JSON; `nil` if it was not made.
-    let payload: String?
-    let size: String
-    let isPruned: Bool
-    /// The notifications that this one stands for.
-    let others: [NotificationRow]
-    let all: String
-    /// The form that sends it again; `nil` if it can't be sent.
-    let again: String?
-    let id: String
-    /// The form that saves it for a simulator, and its fields.
-    let file: String
-    let hidden: [Frame.Hidden]
-}
-
-extension NotificationView {
+package enum NotificationView {
     /// - Throws: `RecordError` NOT_FOUND for one that is no longer kept, or of another environment.
-    static func load(_ id: String, _ visit: Visit) throws -> NotificationView {
+    static func load(_ id: String, _ visit: Visit) throws -> ComponentPage {
         let notification = try find(id, visit)
-        let place = visit.place
         let value = try? JSONReader.value(of: notification.payload)
-        let others = visit.log.notifications.latest { $0.successor == notification.id }
+        let others = visit.log.notifications.latest { $0.successor == notification.id }.map {
+            NotificationRow($0, visit)
+        }
+        let again = Form(
+            .line, visit.place.link("notification/again"),
+            hidden: [Frame.Hidden(name: "id", value: String(notification.id))], [], button: "Send again")
+        var parts: [any Component] = [cause(NotificationRow(notification, visit), notification)]
+        if !others.isEmpty {
+            let lines = others.map { other -> Inline in
+                "\(.link(other.number, other.href)) \(other.cause) \(Inline([other.subject])) \(.faint(Inline(other.time)))"
+            }
+            parts.append(Section("others", "It also covers", [Listing(lines)]))
+        }
+        if let value { parts.append(payload(value, of: notification, visit)) }
+        return ComponentPage(
+            .notifications,
+            PageHead(
+                "Notification \(notification.id)",
+                crumb: .link("Notifications", visit.place.link(Tab.notifications.rawValue)),
+                forms: visit.console.notificationSender != nil && value != nil ? [again] : []), parts)
+    }
+
+    private static func cause(_ row: NotificationRow, _ notification: LoggedNotification) -> Section {
+        Section(
+            "cause", "Cause",
+            [
+                Facts([
+                    Facts.Fact(
+                        "state", "\(Inline(row.state).styled(row.tone)) \(Inline([row.other].compactMap(\.self)))"),
+                    Facts.Fact(
+                        "change",
+                        "\(row.cause) \(Inline([row.subject])) \(.faint("at position \(Digits.grouped(notification.position))"))"
+                    ),
+                    Facts.Fact(
+                        "subscription", "\(Inline([row.subscription])) \(.faint("\(row.database) database"))"),
+                    Facts.Fact("to", "\(row.user) \(.faint(Inline(row.device)))"),
+                    Facts.Fact("fired", Inline(row.time)),
+                ])
+            ])
+    }
+
+    private static func payload(
+        _ value: JSONValue, of notification: LoggedNotification, _ visit: Visit
+    ) -> Section {
         var isPruned = false
-        if case .object(let payload)? = value, case .object(let app)? = payload["ck"] { isPruned = app["p"] != nil }
-        return NotificationView(
-            title: "Notification \(notification.id)", row: NotificationRow(notification, visit),
-            position: Digits.grouped(notification.position), payload: value.map { RecordJSON.laidOut($0) },
-            size: Digits.bytes(Int64(notification.payload.count)), isPruned: isPruned,
-            others: others.map { NotificationRow($0, visit) },
-            all: place.link(Tab.notifications.rawValue),
-            again: visit.console.notificationSender != nil && value != nil ? place.link("notification/again") : nil,
-            id: String(notification.id), file: "\(place.path)/notification/file",
-            hidden: (place.parameters + [("id", String(notification.id))]).map {
-                Frame.Hidden(name: $0.name, value: $0.value)
-            })
+        if case .object(let payload) = value, case .object(let app)? = payload["ck"] { isPruned = app["p"] != nil }
+        let size = Digits.bytes(Int64(notification.payload.count))
+        return Section(
+            "payload", "Payload",
+            [
+                Paragraph.faint(
+                    "\(size) of the 4,096 that Apple’s push service takes.\(isPruned ? " Parts were left out to fit." : "")"
+                ),
+                CodeBlock("The payload as JSON", Inline(RecordJSON.laidOut(value))),
+                Form.choosing(
+                    "notification/file", at: visit.place, keeping: [("id", String(notification.id))],
+                    [
+                        FormField(
+                            .code, "bundle", "Bundle identifier of the app", placeholder: "com.example.App")
+                    ], button: "Save for the simulator"),
+                Paragraph.faint(
+                    "Drop the file on a simulator. Without a bundle identifier, name the app in the command: \(.code("xcrun simctl push booted com.example.App notification-\(notification.id).apns"))"
+                ),
+            ])
     }
 
     private static func find(_ id: String?, _ visit: Visit) throws -> LoggedNotification {

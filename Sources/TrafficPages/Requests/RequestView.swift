@@ -82,9 +82,20 @@ struct RequestView: Page {
 }
 
 extension RequestView {
+    private static func missing(_ id: String, _ visit: Visit) -> ComponentPage {
+        let kept = Digits.count(visit.log.capacity, "request")
+        return ComponentPage(
+            .requests, status: .notFound,
+            PageHead(
+                "Request not found",
+                [
+                    "The log does not have the request \(.code(String(id.prefix(100)))). It keeps the latest \(kept) in memory until the server stops."
+                ], actions: [.button("All requests", visit.place.link(Tab.requests.rawValue))]), [])
+    }
+
     /// The page of a request, or a page that says that the log does not have it.
     static func load(_ id: String, _ visit: Visit) async throws -> any Page {
-        guard let request = visit.log.request(id) else { return MissingRequestView(id: id, visit) }
+        guard let request = visit.log.request(id) else { return missing(id, visit) }
         // An open server shows every record to everyone who sees this page, so there is nothing to hide.
         let showsValues = visit.fields["values"].map { $0 == "1" } ?? (visit.console.access.mode == .open)
         let bodies = visit.log.bodies(of: request.id)
@@ -226,24 +237,6 @@ extension RequestView.Failure {
             $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }
         }
         href = there.link(toRecord: recordName, in: request.zoneIDs.first ?? .default)
-    }
-}
-
-/// The page of a request that the log does not have.
-struct MissingRequestView: Page {
-    static let template = "request_missing"
-    static let tab = Tab.requests
-
-    let title = "Request not found"
-    let status = HTTPResponse.Status.notFound
-    let id: String
-    let kept: String
-    let requests: String
-
-    init(id: String, _ visit: Visit) {
-        self.id = String(id.prefix(100))
-        kept = Digits.count(visit.log.capacity, "request")
-        requests = visit.place.link("requests")
     }
 }
 

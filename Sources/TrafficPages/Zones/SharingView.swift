@@ -5,45 +5,12 @@ internal import Records
 internal import RequestLog
 
 /// The page Sharing: the shares of a zone, or of all zones of a database.
-package struct SharingView: Page {
-    package static let template = "zone_sharing"
-    package static let tab = Tab.sharing
-
-    struct Panel: ViewModel {
-        let id: String
-        let title: String
-        /// The page of the record that holds the share.
-        let record: String
-        /// The record at the top; `nil` if the whole zone is shared.
-        let root: RecordLink?
-        let zone: Frame.Link
-        let owner: String?
-        let admission: String
-        let link: String
-        let invitation: String
-        let made: ValueView
-        let sees: String
-        let participants: [ParticipantRow]
-        /// Problems that the server accepts.
-        let warnings: [String]
-    }
-
-    package let title = Self.tab.title
-    let scope: String
-    let zoneHref: String?
-    let sees: String?
-    let panels: [Panel]
-    /// The reason why there are none.
-    let nothing: String?
-    let next: String?
-}
-
-extension SharingView {
+package enum SharingView {
     /// The parameter with the number of the last share of the previous page.
     private static let afterField = "after"
     private static let pageSize = 20
 
-    package static func load(_ visit: Visit) async throws -> SharingView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let zoneID = visit.place.zoneID
         if visit.place.address.scope == .public {
             throw RecordError(.badRequest, "The public database has no shares; everybody sees its records")
@@ -55,19 +22,22 @@ extension SharingView {
         }
         let readers = ShareReaders(visit)
         let titles = try await ReferencedTitles(shares.prefix(pageSize).compactMap(\.rootID), known: [], visit)
-        var panels: [Panel] = []
-        for share in shares.prefix(pageSize) {
-            panels.append(try await Panel(share, readers: readers, titles: titles, visit: visit))
-        }
+        var parts: [any Component] = []
+        for share in shares.prefix(pageSize) { parts.append(try await section(share, readers, titles, visit)) }
+        if parts.isEmpty { parts = [EmptyState("No shares", Inline(nothing(visit, after)))] }
         let last = shares.count > pageSize ? shares[pageSize - 1].hierarchy : nil
         let place = visit.place
-        return SharingView(
-            scope: zoneID.map { "zone \(visit.zoneName($0))" }
-                ?? "all zones of the \(place.address.scope.rawValue) database",
-            zoneHref: zoneID == nil ? place.link(Tab.zones.rawValue) : place.link("zone"),
-            sees: zoneID == nil ? nil : place.link("sees"), panels: panels,
-            nothing: panels.isEmpty ? nothing(visit, after) : nil,
-            next: last.map { place.link("sharing", [(afterField, String($0))]) })
+        let crumb =
+            zoneID.map { Inline.link("zone \(visit.zoneName($0))", place.link("zone")) }
+            ?? .link("all zones of the \(place.address.scope.rawValue) database", place.link(Tab.zones.rawValue))
+        return ComponentPage(
+            .sharing,
+            PageHead(
+                Tab.sharing.title, crumb: crumb,
+                [
+                    "Each share with its participants, and how far their clients have read, according to the requests since the server started."
+                ], actions: zoneID == nil ? [] : [.button("Who sees what", place.link("sees"))]), parts,
+            foot: Foot(next: last.map { .nextPage(place.link("sharing", [(afterField, String($0))])) }))
     }
 
     private static func nothing(_ visit: Visit, _ after: Int64?) -> String {
@@ -78,33 +48,80 @@ extension SharingView {
     }
 }
 
-extension SharingView.Panel {
-    fileprivate init(_ share: ZoneShare, readers: ShareReaders, titles: ReferencedTitles, visit: Visit) async throws {
+extension SharingView {
+    private static func section(
+        _ share: ZoneShare, _ readers: ShareReaders, _ titles: ReferencedTitles, _ visit: Visit
+    ) async throws -> Section {
         let place = visit.place.inZone(share.zoneID)
-        let creator = share.record.created
         let people = visit.people
-        id = "share-\(share.hierarchy)"
-        title = share.title(visit)
-        record = share.href(visit)
-        root = share.rootID.map {
-            RecordLink(
-                href: place.link(toRecord: $0.recordName, in: $0.zoneID), recordName: $0.recordName.string,
-                title: titles[$0])
+        let title = share.title(visit)
+        let id = "share-\(share.hierarchy)"
+        let root = share.rootID.map { rootID -> Inline in
+            let link = RecordLink(
+                href: place.link(toRecord: rootID.recordName, in: rootID.zoneID),
+                recordName: rootID.recordName.string, title: titles[rootID])
+            return "\(link.inline) and the records below it, in zone "
         }
-        zone = Frame.Link(text: visit.zoneName(share.zoneID), href: place.link("zone"))
-        owner = visit.ownerName(share.zoneID)
-        admission = share.share.linkRight
-        link = share.share.shortGUID
-        invitation = "/share/\(PercentEncoding.encoded(share.share.shortGUID))"
-        made = ValueView(.time(creator.timestamp), note: "by \(people.name(of: creator.userRecordName))")
-        sees = place.link("sees") + "#share-\(share.hierarchy)"
-        var rows: [ParticipantRow] = []
+        let owner = visit.ownerName(share.zoneID).map { " \($0)" } ?? ""
+        let guid = share.share.shortGUID
+        let creator = share.record.created
+        let findings = try await ShareCheck.findings(in: share.record, at: .now()) {
+            people.user(invitedBy: $0) != nil
+        }
+        var rows: [Table.Row] = []
         for participant in share.share.participants {
-            rows.append(try await ParticipantRow(participant, of: share, readers: readers, visit: visit))
+            rows.append(try await row(participant, of: share, readers, visit))
         }
-        participants = rows
-        warnings = try await ShareCheck.findings(in: share.record, at: .now()) { people.user(invitedBy: $0) != nil }.map
-        { $0.explanation + "." }
+        let facts = [
+            Facts.Fact(
+                "shares",
+                "\(root ?? "the whole zone ")\(.link(visit.zoneName(share.zoneID), place.link("zone")))\(owner) · \(.link("Who sees what", place.link("sees") + "#\(id)", label: "Who sees what of \(title)"))"
+            ),
+            Facts.Fact(
+                "link",
+                "\(.link(guid, "/share/\(PercentEncoding.encoded(guid))", style: "mono")) \(.faint(Inline(share.share.linkRight)))"
+            ),
+            Facts.Fact(
+                "made",
+                Inline(ValueView(.time(creator.timestamp), note: "by \(people.name(of: creator.userRecordName))"))),
+        ]
+        let warnings = findings.map { "\(.badge("check", "lacks")) \($0.explanation)." as Inline }
+        return Section(
+            id, .link(title, share.href(visit)), style: "client",
+            [
+                Facts(facts)
+            ] + (warnings.isEmpty ? [] : [Listing(warnings, style: "warnings")]) + [
+                Table(
+                    "Participants of \(title)",
+                    ["participant", "role", "right", "status", "accepted", .column("has read", "wide")], rows)
+            ])
+    }
+
+    /// A participant of a share, with how far the participant's clients have read the zone.
+    private static func row(
+        _ participant: ShareParticipant, of share: ZoneShare, _ readers: ShareReaders, _ visit: Visit
+    ) async throws -> Table.Row {
+        let known = participant.userRecordName.flatMap { visit.people.user($0) }
+        let user = known ?? visit.people.user(invitedBy: participant.lookupInfo)
+        let name = user?.displayName ?? participant.userRecordName?.string ?? participant.lookupInfo.words
+        let link = user.map { Inline.link(name, visit.place.link("users/user", [("name", $0.handle)])) }
+        let invited = participant.lookupInfo.emailAddress ?? participant.lookupInfo.phoneNumber
+        let address = invited.flatMap { $0 == name ? nil : Inline.faint(Inline($0)) }
+        let isOwner = participant.role == .owner
+        let status =
+            participant.status == .invited && user == nil
+            ? Inline("pending: no user has this address").styled("bad")
+            : Inline(participant.status.words).styled(participant.status.tone)
+        var read: Inline = ""
+        if participant.status == .accepted, let reader = participant.userRecordName {
+            let readings = try await readers.readings(of: share.zoneID, by: reader, isOwner: isOwner, visit)
+            read = readings.isEmpty ? Inline(readers.nothing(visit)).styled("warn") : .lines(readings)
+        }
+        return Table.Row([
+            "\(link ?? Inline(name)) \(address ?? "")", Inline(participant.role.words),
+            Inline(isOwner ? "owns the records" : share.share.right(of: participant)), status,
+            isOwner ? .faint("–") : participant.accepted.map { .time($0) } ?? .faint("–"), read,
+        ])
     }
 }
 
@@ -114,57 +131,6 @@ extension ZoneShare {
 }
 
 // MARK: - Participants
-
-/// A participant of a share, with how far the participant's clients have read the zone.
-struct ParticipantRow: ViewModel {
-    /// A client of the participant.
-    struct Reading: ViewModel {
-        let client: String
-        let href: String
-        let text: String
-        /// `good`, `warn`, `bad` or `faint`.
-        let tone: String
-        let when: ValueView?
-    }
-
-    let name: String
-    /// The page of the user; `nil` if there is none yet.
-    let href: String?
-    /// The address that was invited, if it is not the name.
-    let address: String?
-    let role: String
-    let right: String
-    let status: String
-    let tone: String
-    let accepted: ValueView?
-    let readings: [Reading]
-    /// The reason why nothing was read.
-    let unread: String?
-}
-
-extension ParticipantRow {
-    init(_ participant: ShareParticipant, of share: ZoneShare, readers: ShareReaders, visit: Visit) async throws {
-        let known = participant.userRecordName.flatMap { visit.people.user($0) }
-        let user = known ?? visit.people.user(invitedBy: participant.lookupInfo)
-        name = user?.displayName ?? participant.userRecordName?.string ?? participant.lookupInfo.words
-        href = user.map { visit.place.link("users/user", [("name", $0.handle)]) }
-        let invited = participant.lookupInfo.emailAddress ?? participant.lookupInfo.phoneNumber
-        address = invited == name ? nil : invited
-        role = participant.role.words
-        right = participant.role == .owner ? "owns the records" : share.share.right(of: participant)
-        let isLost = participant.status == .invited && user == nil
-        (status, tone) =
-            isLost
-            ? ("pending: no user has this address", "bad") : (participant.status.words, participant.status.tone)
-        accepted = participant.role == .owner ? nil : participant.accepted.map { ValueView(.time($0)) }
-        guard participant.status == .accepted, let reader = participant.userRecordName else {
-            (readings, unread) = ([], nil)
-            return
-        }
-        readings = try await readers.readings(of: share.zoneID, by: reader, isOwner: participant.role == .owner, visit)
-        unread = readings.isEmpty ? readers.nothing(visit) : nil
-    }
-}
 
 /// How far users have read zones, from the request log.
 struct ShareReaders {
@@ -183,22 +149,18 @@ struct ShareReaders {
     }
 
     /// The clients of a user that read the zone, the latest first.
-    func readings(of zoneID: ZoneID, by user: Name, isOwner: Bool, _ visit: Visit) async throws -> [ParticipantRow
-        .Reading]
-    {
+    func readings(of zoneID: ZoneID, by user: Name, isOwner: Bool, _ visit: Visit) async throws -> [Inline] {
         var address = visit.place.address
         address.scope = isOwner ? .private : .shared
         let seen = ZoneID(zoneName: zoneID.zoneName, ownerRecordName: isOwner ? user : visit.owner(of: zoneID))
-        var readings: [ParticipantRow.Reading] = []
+        var readings: [Inline] = []
         for history in histories[user] ?? [] {
             guard let client = history.parts.first(where: { $0.address == address }) else { continue }
             if readings.count == Self.clientLimit { break }
             let (text, tone, when) = try await reading(of: seen, from: client, user, in: address)
-            readings.append(
-                ParticipantRow.Reading(
-                    client: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor,
-                    text: text, tone: tone,
-                    when: when.map { ValueView(.time($0)) }))
+            let link = Inline.link(
+                history.identity.label, visit.place.link("clients") + "#" + history.anchor)
+            readings.append("\(link) \(Inline(text).styled(tone)) \(when.map { Inline.faint(.time($0)) } ?? "")")
         }
         return readings
     }

@@ -4,52 +4,8 @@ internal import RecordStore
 internal import Records
 
 /// The page of a zone: its content, its participants, and its deletion.
-package struct ZoneView: Page {
-    package static let template = "zone"
-    package static let tab = Tab.zones
-
-    struct TypeRow: ViewModel {
-        let name: String
-        let count: String
-        let query: String
-    }
-
-    struct Participant: ViewModel {
-        let name: String
-        let handle: String?
-        let permission: String
-        let stop: String
-        /// The link to the zone as this user sees it.
-        let view: String?
-    }
-
-    struct Sharing: ViewModel {
-        let participants: [Participant]
-        let action: String
-        /// The input for the user to share with; `nil` if there are no other users.
-        let user: UserField?
-        let usersPage: String
-    }
-
-    package let title: String
-    let name: String
-    let owner: String?
-    /// The page Who sees what; `nil` if the zone can have no shares.
-    let sees: String?
-    let types: [TypeRow]
-    let records: String?
-    let deletions: String?
-    let token: TokenOutput?
-    let sharing: Sharing?
-    /// The form that shares the whole zone; `nil` for zones that can't be shared.
-    let share: String?
-    /// The link that copies the zone; `nil` if the engine can't list records.
-    let copy: String?
-    /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
-    let delete: String?
-    let purge: String?
-
-    package static func load(_ visit: Visit) async throws -> ZoneView {
+package enum ZoneView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         guard let asked = visit.place.zoneID else {
             throw RecordError(.badRequest, "The address of a zone needs its name: zone?zone=…")
         }
@@ -57,56 +13,97 @@ package struct ZoneView: Page {
             throw RecordError.zoneNotFound
         }
         let place = visit.place
-        let counts = try await visit.counts(in: asked)
         let isOwned = place.address.scope == .private && visit.hasFeed(asked)
-        return ZoneView(
-            title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked),
-            sees: visit.mayShare(asked) ? place.link("sees") : nil,
-            types: (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { type, count in
-                TypeRow(
-                    name: type.string, count: Digits.grouped(count), query: place.link("query", [("type", type.string)])
-                )
-            },
-            records: counts.map { Digits.count($0.total, "record") },
-            deletions: counts.map { Digits.count($0.deletions, "deletion") },
-            token: zone.syncToken.map { token in
-                TokenOutput(
-                    text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
-                    explain: place.link("token", [("token", token.text)]))
-            },
-            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
-            share: isOwned && visit.database.can(.listShares) ? place.link("share") : nil,
-            copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil,
-            delete: isOwned ? place.link("zone/delete") : nil,
-            purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil)
+        var crumb = Inline("zone" + (visit.ownerName(asked).map { " \($0)" } ?? ""))
+        if visit.mayShare(asked) { crumb = crumb + " · \(.link("Who sees what", place.link("sees")))" }
+        let actions: [Frame.Link?] = [
+            isOwned && visit.database.can(.listShares)
+                ? .button("Share the whole zone…", place.link("share")) : nil,
+            visit.database.can(.listRecords) ? .button("Copy to…", place.link("zone/copy")) : nil,
+        ]
+        let deletions: [Frame.Link?] = [
+            isOwned && visit.database.can(.purgeZones)
+                ? Frame.Link(text: "Purge…", href: place.link("zone/purge"), style: "danger") : nil,
+            isOwned ? Frame.Link(text: "Delete…", href: place.link("zone/delete"), style: "danger") : nil,
+        ]
+        let sharing = isOwned ? try await Self.sharing(asked, visit) : nil
+        return ComponentPage(
+            .zones,
+            PageHead(
+                visit.zoneName(asked), crumb: crumb, actions: actions.compactMap(\.self), more: Menu(deletions)),
+            [Columns([contents(zone, try await visit.counts(in: asked), place)] + (sharing.map { [$0] } ?? []))])
     }
-}
 
-extension ZoneView.Sharing {
-    fileprivate init?(_ zoneID: ZoneID, visit: Visit) async throws {
+    private static func contents(_ zone: Zone, _ counts: ZoneCounts?, _ place: Place) -> Section {
+        var facts: [Facts.Fact] = []
+        if let counts {
+            facts.append(Facts.Fact("records", Inline(Digits.count(counts.total, "record"))))
+            facts.append(
+                Facts.Fact(
+                    "deletions",
+                    "\(Digits.count(counts.deletions, "deletion")) \(.faint("kept for clients with an older token"))"))
+        }
+        if let token = zone.syncToken?.text {
+            facts.append(
+                Facts.Fact("token", Inline(ValueView(.token(token, href: place.link("token", [("token", token)]))))))
+        }
+        let types = (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }
+        return Section(
+            "contents", "Contents",
+            [
+                Facts(facts),
+                Table(
+                    "Records by type", style: .narrow, ["type", .number("records")],
+                    types.map { type, count in
+                        Table.Row([
+                            .link(type.string, place.link("query", [("type", type.string)])),
+                            Inline(Digits.grouped(count)),
+                        ])
+                    }),
+            ])
+    }
+
+    /// Who else has the whole zone, and the form that shares it.
+    private static func sharing(_ zoneID: ZoneID, _ visit: Visit) async throws -> Section? {
         guard visit.database.can(.shareRecords) else { return nil }
         let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
-        let place = visit.place
-        participants = found.map { participant in
-            let user = visit.people.user(participant.userRecordName)
-            let theirs = user.map { user in
-                Place(
-                    address: DatabaseAddress(
-                        container: place.address.container, environment: place.address.environment, scope: .shared),
-                    user: user.handle == User.developerHandle ? nil : user.handle,
-                    zone: .one(ZoneID(zoneName: zoneID.zoneName, ownerRecordName: visit.people.actor.userRecordName)))
-            }
-            return ZoneView.Participant(
-                name: visit.people.name(of: participant.userRecordName), handle: user?.handle,
-                permission: participant.permission == .readOnly ? "may read" : "may read and write",
-                stop: place.link("zone/unshare", [("with", participant.userRecordName.string)]),
-                view: theirs?.link("changes"))
-        }
-        action = place.link("zone/share")
         let actor = visit.people.actor
         let others = UserField(visit.people, name: "with", id: "with") { $0 != actor && !$0.isServerKey }
-        user = others.isTyped || !others.choices.isEmpty ? others : nil
-        usersPage = place.link("users")
+        let people: any Component =
+            found.isEmpty
+            ? Paragraph.faint("Nobody else sees all of this zone.")
+            : Listing(found.map { participant($0, of: zoneID, visit) }, style: "people")
+        let next: any Component =
+            others.isTyped || !others.choices.isEmpty
+            ? Form(
+                .line, visit.place.link("zone/share"),
+                [
+                    FormField(.user(others), "with", "Share with"),
+                    FormField(
+                        .choice([
+                            Choice("READ_ONLY", "read only", isSelected: true),
+                            Choice("READ_WRITE", "read and write", isSelected: false),
+                        ]), "permission", "Permission", isLabelled: false),
+                ], button: "Share")
+            : Paragraph("There is no other user yet. \(.link("Add one", visit.place.link("users"))) to share with.")
+        return Section("shared", "Shared with", [people, next])
+    }
+
+    private static func participant(_ participant: ZoneParticipant, of zoneID: ZoneID, _ visit: Visit) -> Inline {
+        let name = visit.people.name(of: participant.userRecordName)
+        let right = participant.permission == .readOnly ? "may read" : "may read and write"
+        let act = visit.people.user(participant.userRecordName).map { user in
+            let place = visit.place.with {
+                $0.address.scope = .shared
+                $0.user = user.handle == User.developerHandle ? nil : user.handle
+                $0.zone = .one(
+                    ZoneID(zoneName: zoneID.zoneName, ownerRecordName: visit.people.actor.userRecordName))
+            }
+            return Frame.Link(text: "Act as \(name)", href: place.link("changes"))
+        }
+        let stop = visit.place.link("zone/unshare", [("with", participant.userRecordName.string)])
+        return "\(strong: name) \(.faint(Inline(right))) "
+            + Inline((act.map { [$0] } ?? []) + [.button("Stop sharing…", stop)])
     }
 }
 
