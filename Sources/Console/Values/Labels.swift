@@ -88,7 +88,7 @@ extension ShareParticipant.Status {
         switch self {
         case .invited: "warn"
         case .accepted: "good"
-        case .removed: "bad"
+        case .removed: "faint"
         }
     }
 }

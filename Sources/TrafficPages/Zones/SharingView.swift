@@ -115,7 +115,7 @@ extension SharingView {
         var read: Inline = ""
         if participant.status == .accepted, let reader = participant.userRecordName {
             let readings = try await readers.readings(of: share.zoneID, by: reader, isOwner: isOwner, visit)
-            read = readings.isEmpty ? Inline(readers.nothing(visit)).styled("warn") : .lines(readings)
+            read = readings.isEmpty ? .faint(Inline(readers.nothing(visit))) : .lines(readings)
         }
         return Table.Row([
             "\(link ?? Inline(name)) \(address ?? "")", Inline(participant.role.words),
