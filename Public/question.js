@@ -6,10 +6,15 @@ import { Typing } from './typing.js'
 let latest = 0
 let told = 0
 
+// What the form of the page asked for, to which the rows are the answer.
+let answered = null
+
 // The selection that the arrow keys are changing. Each step causes a change event, but does not confirm the choice: Enter does.
 let keyed = null
 
 export function enableQuestion() {
+  answered = asked()
+  document.addEventListener('input', markRows)
   document.addEventListener('keydown', event => {
     keyed = event.target.closest('select')
     if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || !keyed?.matches('[data-submit]') || !keyed.form) return
@@ -83,6 +88,7 @@ async function redraw(form, control) {
     const isTyped = typing.goOn(fresh)
     const focus = typing.focus(fresh, next)
     form.replaceWith(document.adoptNode(fresh))
+    markRows()
     tellAsText(page, text)
     focus()
     if (isKeyed) keyed = document.activeElement
@@ -90,6 +96,25 @@ async function redraw(form, control) {
   } catch {
     form.requestSubmit(control.type === 'submit' ? control : undefined)
   }
+}
+
+// What the form above the rows asks for; null without such a form.
+function asked() {
+  const form = document.querySelector('.asked form[data-ask]')
+  return form && String(new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== '')))
+}
+
+// The rows answer what was asked before, until the changed form is sent.
+function markRows() {
+  const answer = document.querySelector('.answer:has(> table)')
+  if (!answer || answered === null) return
+  const isOld = asked() !== answered
+  if (answer.matches('[data-old]') === isOld) return
+  answer.toggleAttribute('data-old', isOld)
+  if (!isOld) return document.getElementById('old-rows')?.remove()
+  const remark = Object.assign(document.createElement('p'), { id: 'old-rows', className: 'remark', textContent: 'These rows answer the query before your change.' })
+  remark.setAttribute('role', 'status')
+  answer.before(remark)
 }
 
 // The page with the form as it is. A form that saves something posts its fields, and says that they are a draft.

@@ -70,3 +70,18 @@ def test_a_mark_on_the_map_is_pressed(open_page):
     marks = page.get_by_role("region", name="Map of place", exact=True).locator("svg a")
     marks.filter(has=page.locator("text")).last.click()
     page.wait_for_url("**is1=NEAR**")
+
+
+def test_rows_are_marked_until_the_changed_form_is_sent(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral")
+    unfold(page)
+    remark = page.get_by_text("These rows answer the query before your change.")
+    page.get_by_label("Value of filter 1").fill("Room/sync")
+    expect(remark).to_be_visible()
+    page.get_by_label("Value of filter 1").fill("Room/general")
+    expect(remark).to_have_count(0)
+    page.get_by_role("button", name="+ filter").click()
+    page.get_by_label("Field of filter 2").select_option("sentAt")
+    expect(remark).to_be_visible()
+    page.get_by_role("button", name="Query", exact=True).click()
+    expect(remark).to_have_count(0)

@@ -22,6 +22,8 @@ package struct QueryView: Page {
         let first: String?
         let previous: String?
         let next: String?
+        /// What a request for the next page has; `nil` on the last one.
+        let marker: String?
         /// `nil` if there is nothing to export.
         let exports: ResultFiles?
     }
@@ -213,7 +215,7 @@ extension QueryView {
         Footer(
             count: "Not run", outcome: "not run", all: nil, countAll: nil, page: nil,
             first: nil, previous: nil,
-            next: nil, exports: nil)
+            next: nil, marker: nil, exports: nil)
     }
 }
 
@@ -318,7 +320,8 @@ extension QueryView.Footer {
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
         first = form.page > 2 ? link(form.changed { _ in }) : nil
         previous = form.previousPage.map(link)
-        next = answer.continuationMarker.map { link(form.nextPage($0)) }
+        marker = answer.continuationMarker
+        next = marker.map { link(form.nextPage($0)) }
         let isPart = next != nil || form.page > 1
         exports =
             answer.records.isEmpty
