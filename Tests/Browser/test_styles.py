@@ -11,7 +11,7 @@ SELECTORS = [selector for selector in re.findall(r"([^{}]+)\{", SHEET) if not se
 CLASSES = sorted({name for selector in SELECTORS for name in re.findall(r"\.([A-Za-z][\w-]*)", selector)})
 SOURCES = "\n".join(
     path.read_text()
-    for folder, kind in [("Templates", "*.mustache"), ("Public", "*.js"), *[(f"Sources/{module}", "**/*.swift") for module in ("Console", "RecordPages", "TrafficPages", "AdminPages")], ("Sources/RequestLog", "**/*.swift")]
+    for folder, kind in [("Templates", "**/*.mustache"), ("Public", "*.js"), *[(f"Sources/{module}", "**/*.swift") for module in ("Console", "RecordPages", "TrafficPages", "AdminPages")], ("Sources/RequestLog", "**/*.swift")]
     for path in sorted((PACKAGE / folder).glob(kind))
 )
 # Composed names, such as "depth\(number)" and side-{{change}}.
