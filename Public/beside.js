@@ -38,7 +38,7 @@ export function enableBeside() {
     // After g, the letter leads to a page.
     else if (event.key === 'v' && keysAreOn()) turn()
     // Enter opens the record from the drawer too, and where nothing has the focus.
-    else if (event.key === 'Enter' && keysAreOn() && !event.shiftKey && beside.isOn && fits.matches && [document.body, beside.panel].includes(event.target)) beside.link?.click()
+    else if (event.key === 'Enter' && keysAreOn() && !event.shiftKey && beside.isOn && fits.matches && (event.target === beside.panel || event.target.matches('body, .notice'))) beside.link?.click()
     else return
     event.preventDefault()
   })

@@ -6,6 +6,10 @@ export function enableNotices() {
   const kept = location.search.slice(1).split('&').filter(part => part !== '' && !/^(notice|undo)=/.test(part))
   history.replaceState(history.state, '', location.pathname + (kept.length > 0 ? `?${kept.join('&')}` : '') + location.hash)
   enable(notice)
+  // The keyboard goes on from what was done, unless the page begins elsewhere.
+  if (document.activeElement !== document.body) return
+  notice.tabIndex = -1
+  notice.focus({ preventScroll: true })
 }
 
 // Shows the notice of another page in this one, after an action without a page load.

@@ -67,3 +67,9 @@ def test_playback_and_follow_of_the_page_show_what_is_stored(open_page, stage):
     page.locator("[data-play]").click()
     expect(page.locator("[data-state]")).to_have_text("Loaded")
     assert [item.get("count") for item in rehearsals(stage)] == [100, 100, None]
+
+
+def test_the_keyboard_goes_on_from_the_notice(open_page, stage):
+    page = open_page(CHAT + "/rehearsals", at=stage)
+    page.get_by_role("switch", name="CONFLICT").click()
+    expect(page.locator(".notice")).to_be_focused()
