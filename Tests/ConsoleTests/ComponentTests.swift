@@ -205,4 +205,43 @@ import Testing
             #expect(page.contains(part), "\(part)\n\(page)")
         }
     }
+
+    @Test func aJobSaysHowFarItIs() throws {
+        func page(_ outcome: JobProgress.Outcome) throws -> String {
+            try html(
+                PageHead("T"),
+                JobProgress(
+                    "job", outcome, announcement: "Over", reloads: true, phase: "first",
+                    bar: JobProgress.Bar("Records", done: 1, of: 4, percent: 25),
+                    [JobProgress.Figure("seen", "1", note: "of 4"), JobProgress.Figure("failed", "2", tone: "bad")],
+                    [Note(bad: "Stopped", "Again?")]))
+        }
+        let running = try page(.running())
+        for part in [
+            "<div id=\"job\" class=\"running\" data-live=\"Over\" data-reload>",
+            "<span class=\"state modified\">running</span> <span class=\"faint\">first</span>",
+            "<progress max=\"4\" value=\"1\" aria-label=\"Records\"></progress> <span class=\"percent num\">25 %</span>",
+            "<dt>seen</dt><dd>1 <small>of 4</small></dd>", "<dt>failed</dt><dd class=\"bad\">2</dd>",
+            "<section class=\"note bad\" role=\"alert\"><p><strong>Stopped</strong> Again?</p></section></div>",
+        ] {
+            #expect(running.contains(part), "\(part)\n\(running)")
+        }
+        #expect(try page(.good()).contains("class=\"running\"><p class=\"row\"><span class=\"state good\">done</span>"))
+    }
+
+    @Test func whatIsRareIsInAMenu() throws {
+        let delete = Frame.Link(text: "Delete…", href: "/d", style: "danger")
+        let page = try html(
+            PageHead("T", more: Menu([nil, delete])), Columns([Paragraph("a"), Paragraph("b")]),
+            Form(.line, "/go", [], button: "Go", links: [.button("Cancel", "/c")]))
+        for part in [
+            "<div class=\"actions\"><details class=\"pick more\" data-menu><summary aria-label=\"More actions\"><svg",
+            "<div class=\"menu\"><a class=\"danger\" href=\"/d\">Delete…</a></div></details></div>",
+            "<div class=\"columns\"><p>a</p><p>b</p></div>",
+            "<button>Go</button><a class=\"button\" href=\"/c\">Cancel</a></form>",
+        ] {
+            #expect(page.contains(part), "\(part)\n\(page)")
+        }
+        #expect(Menu([]) == nil)
+    }
 }
