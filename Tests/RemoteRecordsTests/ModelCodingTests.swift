@@ -33,7 +33,7 @@
             let empty = NSKeyedArchiver(requiringSecureCoding: true)
             #expect(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: empty.encodedData)) == nil)
             #expect(throws: UnreadableRecord.self) { try JSONDecoder().decode(CKRecord.self, from: Data("\"\"".utf8)) }
-            let name = try JSONEncoder().encode([CKRecord.FieldKey("a")])
+            let name = try JSONEncoder().encode([Name("a")])
             #expect(String(decoding: name, as: UTF8.self) == #"["a"]"#)
         }
 
