@@ -419,7 +419,9 @@ extension OperationError {
     ///     server and of the client must be there. Other values, and values of other types, are ignored.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "\(code)")
-        retryAfter = (userInfo[UserInfoKey.retryAfter] as? Double).map { .seconds($0) }
+        let seconds = (userInfo[UserInfoKey.retryAfter] as? any RecordValue).flatMap { Double.read($0.fieldContent) }
+        // A longer wait does not fit into a duration.
+        retryAfter = seconds.flatMap { $0.magnitude < 1e18 ? .seconds($0) : nil }
         if let server = userInfo[UserInfoKey.serverRecord] as? Record,
             let client = userInfo[UserInfoKey.clientRecord] as? Record
         {

@@ -125,6 +125,11 @@
                 (again.partialErrorsByItemID?[server.recordID] as? CKError)?.clientRecord == client
                     && again.partialErrors.count == 3)
             #expect(CKError(.networkFailure).userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
+            for (value, seconds) in [(3, 3), (-1.5, -1.5), (Double.infinity, nil), (Double.nan, nil), ("1", nil)]
+                as [(Any, Double?)]
+            {
+                #expect(CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: value]).retryAfterSeconds == seconds)
+            }
         }
 
         // MARK: Shares, users and subscriptions
