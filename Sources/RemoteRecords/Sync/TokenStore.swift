@@ -65,6 +65,7 @@ public final class TokenStore: Sendable {
     ///   - zoneID: the zone to fetch.
     ///   - database: the database of the file.
     ///   - desiredKeys: the keys to fetch; `nil` for all keys, empty for none.
+    ///   - isolation: the actor on which `keep` runs, by default that of the caller.
     ///   - keep: stores a page. The token after it is stored when this has returned. `isFromTheBeginning` is true for
     ///     the first page of a zone without a token, also after one that has expired: what the app has of the zone may
     ///     have been deleted, and all that exists comes again.
@@ -98,6 +99,7 @@ public final class TokenStore: Sendable {
     /// Fetches the zones that changed since the token of the database, page by page.
     /// - Parameters:
     ///   - database: the database of the file.
+    ///   - isolation: the actor on which `keep` runs, by default that of the caller.
     ///   - keep: stores a page, with the zones to fetch. The token after it is stored when this has returned, and those
     ///     of deleted zones are removed. `isFromTheBeginning` is true for the first page without a token, also after one
     ///     that has expired: all zones come again, and those that do not were deleted.
