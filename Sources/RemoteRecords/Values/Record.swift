@@ -114,7 +114,7 @@ public struct Record: Sendable, Hashable {
         self[content: key] = keepingEncryption(of: key, content)
     }
 
-    /// The content for a key, encrypted if that of the key is, or was before the app removed it.
+    /// The content for a key, encrypted if that of the key is, or was on the server before the app removed it.
     func keepingEncryption(of key: Name, _ content: FieldContent?) -> FieldContent? {
         (fields[key] ?? replaced[key] ?? nil)?.isEncrypted == true ? content?.encrypted : content
     }
