@@ -45,7 +45,7 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test image system-packages embedded-files test-packages picture-packages bench-packages
+.PHONY: help run check test test-long docs build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test image system-packages embedded-files test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
@@ -57,6 +57,7 @@ help:
 	@echo "make package      make a .deb and a .tar.gz that need no Swift (docs/packages.md)"
 	@echo "make package-test try the .deb in a bare Debian made by debootstrap; needs root"
 	@echo "make image        make a container image of the .deb with buildah; needs root"
+	@echo "make docs         make the reference of RemoteRecords, with the docc of Swift's toolchain"
 	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
 run: system-packages embedded-files
@@ -137,6 +138,11 @@ bench: system-packages embedded-files bench-packages $(BENCH)/venv/installed
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$(BIN) && \
 		SKYLIGHT_POSTGRESQL_FSYNC=on Scripts/with-postgresql --tcp $(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
+
+docs: system-packages
+	@echo "==> Building RemoteRecords"
+	swift build $(BUILD) --target RemoteRecords
+	@Scripts/make-docs "$(BIN)" --warnings-as-errors
 
 screenshots: system-packages embedded-files test-packages picture-packages $(VENV)/installed
 	@echo "==> Building Skylight"

@@ -35,7 +35,7 @@ extension Record {
     /// CKShare.ParticipantAcceptanceStatus.
     public typealias ParticipantAcceptanceStatus = ShareParticipant.Status
 
-    /// Creates a share of a record and all records below it, as ``init(sharing:)`` does.
+    /// Creates a share of a record and all records below it, as `init(sharing:)` does.
     public init(rootRecord: Record) { self.init(sharing: rootRecord) }
 
     /// Creates a share of a record and all records below it, with an ID of the app's choice.

@@ -61,8 +61,8 @@ extension Record {
     public typealias ID = RecordID
     /// CKRecord.Reference.
     public typealias Reference = Records.Reference
-    /// CKRecord.FieldKey.
-    public typealias FieldKey = Name
+    /// CKRecord.FieldKey: an app's `extension CKRecord.FieldKey { static let title = "title" }` is one of `String`.
+    public typealias FieldKey = String
     /// CKRecord.RecordType.
     public typealias RecordType = Name
 
@@ -77,25 +77,25 @@ extension Record {
     /// The keys of system fields in filters and sorts, and the keys of a share's fields.
     public enum SystemFieldKey {
         /// The name of the record.
-        public static let recordID = SystemField.recordID.schemaName
+        public static let recordID = SystemField.recordID.schemaName.string
         /// The time of the first save.
-        public static let creationDate = SystemField.createTime.schemaName
+        public static let creationDate = SystemField.createTime.schemaName.string
         /// The user who first saved the record.
-        public static let creatorUserRecordID = SystemField.createdBy.schemaName
+        public static let creatorUserRecordID = SystemField.createdBy.schemaName.string
         /// The time of the latest save.
-        public static let modificationDate = SystemField.modTime.schemaName
+        public static let modificationDate = SystemField.modTime.schemaName.string
         /// The user who last saved the record.
-        public static let lastModifiedUserRecordID = SystemField.modifiedBy.schemaName
+        public static let lastModifiedUserRecordID = SystemField.modifiedBy.schemaName.string
         /// The parent of the record.
-        public static let parent = SystemField.parent.schemaName
+        public static let parent = SystemField.parent.schemaName.string
         /// The share of the record.
-        public static let share = SystemField.share.schemaName
+        public static let share = SystemField.share.schemaName.string
         /// The title of a share, a `String`.
-        public static let title = Share.titleField
+        public static let title = Share.titleField.string
         /// The uniform type identifier of a share, a `String`.
-        public static let shareType = Share.typeField
+        public static let shareType = Share.typeField.string
         /// The image of a share, as `Data`.
-        public static let thumbnailImageData = Share.thumbnailField
+        public static let thumbnailImageData = Share.thumbnailField.string
     }
 
     /// The time of the first save; `nil` before it.
@@ -304,6 +304,22 @@ extension Query {
     }
 }
 
+extension Query.Filter {
+    /// Creates a filter with a value. The field is in a string, such as a `CKRecord.FieldKey`.
+    @_disfavoredOverload public init(
+        _ fieldName: String, _ comparator: Comparator, _ value: some RecordValue, distance: Double? = nil
+    ) {
+        self.init(Name(fieldName), comparator, value, distance: distance)
+    }
+}
+
+extension Query.Sort {
+    /// Creates a sort. The field is in a string, such as a `CKRecord.FieldKey`.
+    @_disfavoredOverload public init(_ fieldName: String, ascending: Bool = true, relativeLocation: Location? = nil) {
+        self.init(Name(fieldName), ascending: ascending, relativeLocation: relativeLocation)
+    }
+}
+
 // MARK: - Calls
 
 extension Database {
@@ -403,7 +419,9 @@ extension OperationError {
     ///     server and of the client must be there. Other values, and values of other types, are ignored.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "\(code)")
-        retryAfter = (userInfo[UserInfoKey.retryAfter] as? Double).map { .seconds($0) }
+        let seconds = (userInfo[UserInfoKey.retryAfter] as? any RecordValue).flatMap { Double.read($0.fieldContent) }
+        // A longer wait does not fit into a duration.
+        retryAfter = seconds.flatMap { $0.magnitude < 1e18 ? .seconds($0) : nil }
         if let server = userInfo[UserInfoKey.serverRecord] as? Record,
             let client = userInfo[UserInfoKey.clientRecord] as? Record
         {

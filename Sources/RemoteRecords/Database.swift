@@ -120,7 +120,7 @@ public protocol DatabaseCalls: Sendable {
 }
 
 extension Database: DatabaseCalls {
-    /// The outcomes of ``DatabaseCalls/records(for:desiredKeys:)``.
+    /// The outcomes of `records(for:desiredKeys:)`.
     public typealias FetchResults = [RecordID: Result<Record, OperationError>]
 
     /// The outcomes of ``DatabaseCalls/modifyRecords(saving:deleting:savePolicy:atomically:)``.
@@ -128,7 +128,7 @@ extension Database: DatabaseCalls {
         saveResults: [RecordID: Result<Record, OperationError>], deleteResults: [RecordID: Result<Void, OperationError>]
     )
 
-    /// A page of ``DatabaseCalls/records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the
+    /// A page of `records(matching:inZoneWith:desiredKeys:resultsLimit:)`: records in the order of the
     /// query, and a cursor, which is `nil` after the last page. The ID is `nil` if the server could not read a record
     /// and does not name it.
     public typealias QueryResults = (
@@ -144,7 +144,7 @@ extension Database: DatabaseCalls {
         deleteResults: [ZoneID: Result<Void, OperationError>]
     )
 
-    /// A page of ``DatabaseCalls/recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
+    /// A page of `recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)`.
     public struct RecordZoneChanges: Sendable {
         /// The saved records, in the order of the feed. The ID is `nil` if the server could not read a record and does
         /// not name it.

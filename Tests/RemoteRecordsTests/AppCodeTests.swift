@@ -205,4 +205,58 @@ import Testing
             #expect(copy.records.isEmpty && copy.zoneTokens.isEmpty)
         }
     }
+
+    /// The library keeps the tokens: what is stored was kept by the app before, also if the program ends in between.
+    @Test func aTokenStoreKeepsTheTokens() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "tokens")
+        try await Self.live { server, database in
+            for name in ["a", "b"] as [Name] {
+                try await database.save(Record(recordType: "Item", recordID: RecordID(recordName: name, zoneID: zone)))
+            }
+            let user = try await database.container.userRecordID()
+            var fetched: [String] = []
+            func fetch(_ tokens: TokenStore, _ fails: Bool = false) async throws {
+                fetched = []
+                try await tokens.fetchChanges(of: zone, in: database) { page, isFromTheBeginning in
+                    if fails { throw CancellationError() }
+                    fetched += isFromTheBeginning ? ["all"] : []
+                    fetched += page.modifications.compactMap { $0.recordID?.recordName.string }
+                    fetched += page.deletions.map { "-\($0.recordID.recordName)" }
+                }
+            }
+            await #expect(throws: CancellationError.self) { try await fetch(TokenStore(file), true) }
+            try await fetch(TokenStore(file, user: user))
+            #expect(fetched == ["all", "a", "b"])
+            try await database.deleteRecord(withID: RecordID(recordName: "a", zoneID: zone))
+            await #expect(throws: CancellationError.self) { try await fetch(TokenStore(file, user: user), true) }
+            try await fetch(TokenStore(file, user: user))
+            #expect(fetched == ["-a"])
+            try await server.expireTokens()
+            try await fetch(TokenStore(file, user: user))
+            #expect(fetched == ["all", "b"])
+            // Another user's tokens are of no use.
+            let tokens = try TokenStore(file, user: RecordID(recordName: "someone"))
+            #expect(tokens.token(of: zone) == nil)
+
+            var zones: [String] = []
+            func list() async throws {
+                zones = []
+                try await tokens.fetchDatabaseChanges(in: database) { page, isFromTheBeginning in
+                    zones += isFromTheBeginning ? ["all"] : []
+                    zones += page.modifications.map(\.zoneName.string) + page.deletions.map { "-\($0.zoneName)" }
+                }
+            }
+            try await list()
+            #expect(zones == ["all", "Items"])
+            try await fetch(tokens)
+            try await database.deleteRecordZone(withID: zone)
+            try await list()
+            #expect(zones == ["-Items"] && tokens.token(of: zone) == nil && tokens.databaseToken != nil)
+            try tokens.removeAll()
+            #expect(try TokenStore(file).databaseToken == nil)
+            try Data("{}".utf8).write(to: file)
+            #expect(throws: UnreadableRecord.self) { try TokenStore(file) }
+        }
+    }
 }

@@ -5,6 +5,10 @@
     import Synchronization
     import Testing
 
+    extension CKRecord.FieldKey {
+        fileprivate static let note = "note"
+    }
+
     /// The types of CloudKit that code of an app names, and what it reads from them.
     @Suite struct CloudKitTypesTests {
         private enum Item {
@@ -25,6 +29,14 @@
             #expect(record[Item.title] as? String == "Fat" && encrypted == "Fat")
             let amount: Int? = record["amount"]
             #expect(amount == 2)
+            record.encryptedValues[.note] = "Soon"
+            #expect(record.encryptedValues[.note] as? String == "Soon" && record[.note] as? String == "Soon")
+            record[.note] = nil
+            let query = CKQuery(
+                recordType: Item.recordType, filters: [.init(Item.amount, .greaterThan, 1)],
+                sorts: [.init(CKRecord.SystemFieldKey.creationDate, ascending: false)])
+            #expect(query.filters == [.init("amount", .greaterThan, 1)])
+            #expect(query.sorts == [.init("___createTime", ascending: false)])
 
             var titles: [String: String] = ["milk": "Milk"]
             #expect(titles[record.recordID.recordName] == "Milk")
@@ -70,7 +82,7 @@
                 CKShare.SystemFieldKey.shareType, CKShare.SystemFieldKey.thumbnailImageData,
             ]
             #expect(
-                keys.map(\.string) == [
+                keys == [
                     "___recordID", "___createTime", "___createdBy", "___modTime", "___modifiedBy", "___parent",
                     "___share", "cloudkit.title", "cloudkit.type", "cloudkit.thumbnailImageData",
                 ])
@@ -113,6 +125,11 @@
                 (again.partialErrorsByItemID?[server.recordID] as? CKError)?.clientRecord == client
                     && again.partialErrors.count == 3)
             #expect(CKError(.networkFailure).userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
+            for (value, seconds) in [(3, 3), (-1.5, -1.5), (Double.infinity, nil), (Double.nan, nil), ("1", nil)]
+                as [(Any, Double?)]
+            {
+                #expect(CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: value]).retryAfterSeconds == seconds)
+            }
         }
 
         // MARK: Shares, users and subscriptions

@@ -68,6 +68,49 @@ import Testing
         #expect(record.fields["copy"] == record.fields["half"] && record.fields["copies"] == record.fields["wholes"])
     }
 
+    /// A number that is too large for a field is refused by the server, instead of being another one.
+    @Test func largeNumbersAreNoIntegers() {
+        let numbers = [NSNumber(value: UInt64.max), NSNumber(value: UInt64(Int64.max)), NSNumber(value: Int64.min)]
+        let contents = numbers.map { $0.fieldContent.value }
+        #expect(contents == [.double(Double(UInt64.max)), .int64(.max), .int64(.min)])
+    }
+
+    /// JSON has `null` for these numbers, and a filter with it finds other records.
+    @Test func queriesWithoutANumberAreRefused() async throws {
+        let nowhere = Location(latitude: .nan, longitude: 0)
+        let queries = [
+            Query(recordType: "Item", filters: ["amount" > Double.nan]),
+            Query(recordType: "Item", filters: [.init("amount", .in, [1, Double.infinity])]),
+            Query(recordType: "Item", filters: [.init("place", .near, nowhere, distance: 1)]),
+            Query(
+                recordType: "Item",
+                filters: [.init("place", .near, Location(latitude: 0, longitude: 0), distance: .nan)]),
+            Query(recordType: "Item", sorts: [.init("place", relativeLocation: nowhere)]),
+        ]
+        try await LiveServer.run { server in
+            try await server.device { client in
+                for query in queries {
+                    let error = await operationError {
+                        _ = try await Container(client).privateCloudDatabase.records(
+                            matching: query, inZoneWith: .default)
+                    }
+                    #expect(error?.code == .invalidArguments && error?.serverError == nil, "\(query)")
+                }
+            }
+        }
+    }
+
+    /// The server tells the sizes of files, and may tell any number.
+    @Test func progressHasNoLimit() async throws {
+        let values = CallbackLog()
+        let done = try await withProgress(of: .max, after: .max, { values.note("\($0)") }) {
+            (tell) async throws(OperationError) -> Bool in
+            tell(.max)
+            return true
+        }
+        #expect(done && values.all == ["1.0"])
+    }
+
     /// What only one side changed is kept. What both changed is the client's, and the app can decide otherwise.
     @Test func threeVersionsAreMerged() throws {
         var ancestor = try edited("a", tag: "1", to: "old")
@@ -103,11 +146,16 @@ import Testing
         #expect(same.changedKeys == ["text"])
     }
 
-    @Test func encryptedKeysStaySo() {
+    @Test func encryptedKeysStaySo() throws {
         var record = Record(recordType: "Item")
         record[encrypted: "secret"] = "a"
         record["secret"] = "b"
         #expect(record.fields["secret"] == .value(.string("b"), isEncrypted: true))
+        // Also one that was removed before
+        record = record.saved(as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "1"))}").object, in: zone))
+        record["secret"] = nil as String?
+        record["secret"] = "c"
+        #expect(record.fields["secret"] == .value(.string("c"), isEncrypted: true))
     }
 
     @Test func keptRecordsAreTheSame() throws {

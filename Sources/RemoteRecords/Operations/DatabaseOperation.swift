@@ -261,7 +261,9 @@ func withProgress<Value: Sendable>(
 ) async throws(OperationError) -> Value {
     let (latest, continuation) = AsyncStream.makeStream(of: Int64.self, bufferingPolicy: .bufferingNewest(1))
     let telling = Task {
-        for await bytes in latest { await tell(total > 0 ? min(Double(before + bytes) / Double(total), 1) : 1) }
+        for await bytes in latest {
+            await tell(total > 0 ? min((Double(before) + Double(bytes)) / Double(total), 1) : 1)
+        }
     }
     let result: Result<Value, OperationError>
     do throws(OperationError) {

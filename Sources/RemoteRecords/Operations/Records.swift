@@ -88,6 +88,7 @@ public struct QueryRecords: DatabaseOperation {
             // The public database has only the default zone.
             (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
         }
+        if let error = query.unwritable { throw error }
         var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
         var trail = context.client.trail(of: "records/query", after: marker)
         while true {

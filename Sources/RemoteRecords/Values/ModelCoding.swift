@@ -7,9 +7,9 @@ extension Record {
     /// Sets keys to the properties of a model. A key whose value is the same already is not changed, so that only what
     /// the app changed is sent. A property that is `nil` removes its key. Keys without a property stay.
     ///
-    /// Text, numbers, `Bool`, `Date`, `Data` and lists of these are fields of their types; a `UUID` is its text, and an
-    /// enumeration with raw values its raw value. Other properties, such as structures, `UInt` and `UInt64`, are
-    /// refused.
+    /// Text, numbers, `Bool`, `Date`, `Data` and lists of these are fields of their types; a `UUID` and a `URL` are their
+    /// text, and an enumeration with raw values its raw value. Other properties, such as structures, `UInt` and
+    /// `UInt64`, are refused.
     /// - Parameter model: a type with a `CodingKey` for each property, as the compiler makes them. References, locations
     ///   and files are not `Codable`: set them with the subscript.
     /// - Throws: `EncodingError` for a property that no field can have, or for a model without properties; the record
@@ -29,6 +29,18 @@ extension Record {
     public func model<Model: Decodable>(_ type: Model.Type = Model.self) throws -> Model {
         try Model(from: ModelDecoder(record: self))
     }
+}
+
+/// A property that may be `nil`, which an app's own `encode(to:)` and `init(from:)` may read and write as any other one.
+private protocol OptionalProperty {
+    static var none: Self { get }
+    static var wrapped: any Any.Type { get }
+    var isNil: Bool { get }
+}
+
+extension Optional: OptionalProperty {
+    fileprivate static var wrapped: any Any.Type { Wrapped.self }
+    fileprivate var isNil: Bool { if case .none = self { true } else { false } }
 }
 
 // MARK: - Encoding
@@ -54,9 +66,8 @@ private final class ModelEncoder: Encoder {
 
     func set(_ content: FieldContent?, for key: any CodingKey) {
         let key = Name(key.stringValue)
-        let isEncrypted = record.fields[key]?.isEncrypted == true
-        let content = isEncrypted ? content?.encrypted : content
-        if record.fields[key] != content { record[content: key] = content }
+        let content = record.keepingEncryption(of: key, content)
+        if !record.fields[key].isSame(as: content) { record[content: key] = content }
     }
 
     /// The content of a field for a property.
@@ -65,6 +76,7 @@ private final class ModelEncoder: Encoder {
             switch value {
             case let value as any RecordValue: value
             case let value as UUID: value.uuidString
+            case let value as URL: value.absoluteString
             case let value as any RawRepresentable: value.rawValue as? any RecordValue
             default: nil
             }
@@ -83,7 +95,10 @@ extension ModelEncoder {
         let codingPath: [any CodingKey] = []
 
         func encodeNil(forKey key: Key) { encoder.set(nil, for: key) }
-        func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try set(value, key) }
+        func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+            let isNil = (value as? any OptionalProperty)?.isNil == true
+            try set(isNil ? nil : value, key)
+        }
 
         private func set<Value: Encodable>(_ value: Value?, _ key: Key) throws {
             encoder.set(try value.map { try ModelEncoder.content(of: $0, key) }, for: key)
@@ -110,7 +125,27 @@ extension ModelEncoder {
         func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key)
             -> KeyedEncodingContainer<Nested>
         {
-            encoder.container(keyedBy: type)
+            KeyedEncodingContainer(NestedProperties(encoder: encoder))
+        }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { Refusal(encoder: encoder) }
+        func superEncoder() -> any Encoder { encoder }
+        func superEncoder(forKey key: Key) -> any Encoder { encoder }
+    }
+
+    /// The properties of a structure within a model, which a record has no place for.
+    struct NestedProperties<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let encoder: ModelEncoder
+        let codingPath: [any CodingKey] = []
+
+        func encodeNil(forKey key: Key) throws { try encode("", forKey: key) }
+        func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+            throw EncodingError.invalidValue(
+                value, .init(codingPath: [key], debugDescription: "A record has no place for a structure in a model"))
+        }
+        func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key)
+            -> KeyedEncodingContainer<Nested>
+        {
+            KeyedEncodingContainer(NestedProperties<Nested>(encoder: encoder))
         }
         func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { Refusal(encoder: encoder) }
         func superEncoder() -> any Encoder { encoder }
@@ -129,7 +164,7 @@ extension ModelEncoder {
                 value, .init(codingPath: [], debugDescription: "A record has no place for a value without a key"))
         }
         func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
-            encoder.container(keyedBy: type)
+            KeyedEncodingContainer(NestedProperties(encoder: encoder))
         }
         func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
         func superEncoder() -> any Encoder { encoder }
@@ -164,12 +199,13 @@ private struct ModelDecoder: Decoder {
 
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
             guard let content = content(key) else {
+                if let type = type as? any OptionalProperty.Type, let none = type.none as? Value { return none }
                 // Servers do not store an empty list.
                 if let list = [Any]() as? Value { return list }
                 throw DecodingError.keyNotFound(
                     key, .init(codingPath: [key], debugDescription: "The record has no value for it"))
             }
-            guard let value = Self.value(of: content, as: type) else {
+            guard let found = Self.value(of: content, as: type), let value = found as? Value else {
                 throw DecodingError.typeMismatch(
                     type, .init(codingPath: [key], debugDescription: "The record has a value of another type"))
             }
@@ -178,12 +214,12 @@ private struct ModelDecoder: Decoder {
 
         private func content(_ key: Key) -> FieldContent? { decoder.record.fields[Name(key.stringValue)] }
 
-        private static func value<Value: Decodable>(of content: FieldContent, as type: Value.Type) -> Value? {
-            if let type = type as? any RecordValue.Type { return type.read(content) as? Value }
-            if type == UUID.self { return String.read(content).flatMap { UUID(uuidString: $0) } as? Value }
-            if let type = type as? any RawRepresentable.Type, let value = Self.enumeration(type, content) {
-                return value as? Value
-            }
+        private static func value(of content: FieldContent, as type: any Any.Type) -> Any? {
+            if let type = type as? any OptionalProperty.Type { return value(of: content, as: type.wrapped) }
+            if let type = type as? any RecordValue.Type { return type.read(content) }
+            if type == UUID.self { return String.read(content).flatMap { UUID(uuidString: $0) } }
+            if type == URL.self { return String.read(content).flatMap { URL(string: $0) } }
+            if let type = type as? any RawRepresentable.Type { return Self.enumeration(type, content) }
             return nil
         }
 

@@ -124,14 +124,15 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         /// are all keys that differ and that the client set.
         public var keysChangedByBoth: Set<Name> {
             keysChangedByClient.filter { key in
-                let (mine, theirs) = (clientRecord.fields[key]?.value, serverRecord.fields[key]?.value)
-                return mine != theirs && (ancestorRecord.map { $0.fields[key]?.value != theirs } ?? true)
+                let theirs = serverRecord.fields[key]
+                return !clientRecord.fields[key].isSame(as: theirs)
+                    && ancestorRecord?.fields[key].isSame(as: theirs) != true
             }
         }
 
         private var keysChangedByClient: Set<Name> {
             guard let ancestorRecord else { return clientRecord.changedKeys }
-            return clientRecord.changedKeys.filter { clientRecord.fields[$0] != ancestorRecord.fields[$0] }
+            return clientRecord.changedKeys.filter { !clientRecord.fields[$0].isSame(as: ancestorRecord.fields[$0]) }
         }
     }
 

@@ -111,7 +111,12 @@ public struct Record: Sendable, Hashable {
     }
 
     private mutating func set(_ content: FieldContent?, for key: Name) {
-        self[content: key] = fields[key]?.isEncrypted == true ? content?.encrypted : content
+        self[content: key] = keepingEncryption(of: key, content)
+    }
+
+    /// The content for a key, encrypted if that of the key is, or was on the server before the app removed it.
+    func keepingEncryption(of key: Name, _ content: FieldContent?) -> FieldContent? {
+        (fields[key] ?? replaced[key] ?? nil)?.isEncrypted == true ? content?.encrypted : content
     }
 
     /// The value of a key that the server encrypts. Queries cannot use encrypted keys. Files and references cannot be
@@ -211,6 +216,36 @@ extension Record {
         fields.first { $0.value.value?.isWritable == false }.map { key, _ in
             OperationError(.invalidArguments, "The number in '\(key)' is infinite, or none at all")
         }
+    }
+}
+
+extension Query {
+    /// The error for a number that JSON cannot represent; `nil` if there is none.
+    var unwritable: OperationError? {
+        let filter = filters.first { filter in
+            switch filter.value {
+            case _ where filter.distance?.isFinite == false: true
+            case .tagged(let value, _, _), .untagged(let value, _): !value.isWritable
+            case .cleared: false
+            }
+        }
+        let sort = sorts.first { $0.relativeLocation.map { !FieldValue.location($0).isWritable } ?? false }
+        return (filter?.fieldName ?? sort?.fieldName).map { key in
+            OperationError(.invalidArguments, "The number that '\(key)' is compared with is infinite, or none at all")
+        }
+    }
+}
+
+extension FieldContent? {
+    /// Returns whether a server stores the same for both: it adds the zone to references, and stores no empty list.
+    func isSame(as other: FieldContent?) -> Bool {
+        guard let mine = self, let theirs = other else {
+            return (self ?? other).map { $0.value?.elements.isEmpty == true } ?? true
+        }
+        guard mine.isEncrypted == theirs.isEncrypted, let value = mine.value, let theirValue = theirs.value else {
+            return mine == theirs
+        }
+        return theirValue.isSame(as: value)
     }
 }
 

@@ -172,8 +172,10 @@ extension NSNumber: RecordElement {
     }
 
     public var fieldContent: FieldContent {
-        let isFloat = ["d", "f"].contains(String(cString: objCType))
-        return .value(isFloat ? .double(doubleValue) : .int64(int64Value), isEncrypted: false)
+        let type = String(cString: objCType)
+        // A number above all of Int64 is no integer of CloudKit's.
+        let isDouble = ["d", "f"].contains(type) || type == "Q" && Int64(exactly: uint64Value) == nil
+        return .value(isDouble ? .double(doubleValue) : .int64(int64Value), isEncrypted: false)
     }
 }
 
