@@ -231,18 +231,21 @@ extension DatabaseClient {
     }
 
     /// Looks up at most ``itemLimit`` records of any zones with one request, which only Skylight answers.
-    package func lookup(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<
-        ReceivedRecord, ServerError
-    >] {
-        try await lookup(recordIDs, in: nil, desiredKeys)
+    /// - Parameter position: reads an earlier state, which only Skylight's own service does.
+    package func lookup(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, asOf position: Int64? = nil) async throws
+        -> [Result<ReceivedRecord, ServerError>]
+    {
+        try await lookup(recordIDs, in: nil, desiredKeys, asOf: position)
     }
 
     /// - Parameter zoneID: the zone of all records; `nil` to send the zone of each.
-    private func lookup(_ recordIDs: [RecordID], in zoneID: ZoneID?, _ desiredKeys: Set<Name>?) async throws -> [Result<
-        ReceivedRecord, ServerError
-    >] {
-        let call = try ServiceCall("records/lookup", under: root, items: "records") {
+    private func lookup(
+        _ recordIDs: [RecordID], in zoneID: ZoneID?, _ desiredKeys: Set<Name>?, asOf position: Int64? = nil
+    ) async throws -> [Result<ReceivedRecord, ServerError>] {
+        let services: Services = position == nil ? .database : .skylight
+        let call = try ServiceCall("records/lookup", under: root(of: services), items: "records") {
             (writer) throws(CloudKitFailure) in
+            if let position { writer.member("asOf", String(position)) }
             try writer.member("records", recordIDs) { writer, recordID in
                 writer.member("recordName", recordID.recordName)
                 if zoneID == nil { writer.member(zoneID: recordID.zoneID) }

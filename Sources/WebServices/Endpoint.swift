@@ -53,12 +53,32 @@ struct EndpointCall: Sendable {
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
     }
 
+    /// The database of the path; with the member `asOf`, which only services of our own have, as it was then.
+    func databaseAsOf() async throws -> any RecordDatabase {
+        try await database(asOf: try AsOf?.member("asOf", of: body))
+    }
+
+    func database(asOf point: AsOf?) async throws -> any RecordDatabase {
+        let database = try await database()
+        guard let point else { return database }
+        return try await database.require(.readEarlierStates).database(asOf: point)
+    }
+
     /// The zone's current token, if the request asks for it and the zone has one.
     func syncToken(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> ChangeToken? {
-        guard wantsSyncToken, case .success(let zone)? = try await database.fetchZones([zoneID]).first else {
-            return nil
-        }
+        guard wantsSyncToken, !(database is any EarlierDatabase),
+            case .success(let zone)? = try await database.fetchZones([zoneID]).first
+        else { return nil }
         return zone.syncToken
+    }
+}
+
+extension JSONWriter {
+    /// Writes which earlier state was read, and what is not known of it. Writes nothing for the present one.
+    mutating func members(of database: any RecordDatabase, lacking notKnown: NotKnown = NotKnown()) {
+        guard let earlier = database as? any EarlierDatabase else { return }
+        member("position", earlier.position)
+        if !notKnown.isEmpty { notKnown.write(as: "notKnown", into: &self) }
     }
 }
 

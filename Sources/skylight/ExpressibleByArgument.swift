@@ -29,6 +29,10 @@ extension ZoneParticipant.Permission: ExpressibleByArgument {
     public var defaultValueDescription: String { self == .readOnly ? "read-only" : "read-write" }
 }
 
+extension AsOf: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
 // MARK: - Sizes
 
 /// A byte count as an option value: `50MB`, `2GB`, `1048576`. A kilobyte has 1024 bytes, as in CloudKit's limits.

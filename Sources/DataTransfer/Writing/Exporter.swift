@@ -73,6 +73,7 @@ public struct Exporter: Sendable {
                 }
                 try write(lines(of: records, in: zoneID))
                 report.records += records.count
+                report.notKnown += page.notKnown
                 for record in records { report.types[record.recordType, default: 0] += 1 }
                 progress(ExportProgress(count: report.records, total: total, assetBytes: report.assets.bytes))
                 request.after = page.last
@@ -280,6 +281,8 @@ public struct ExportReport: Sendable, Hashable {
     public var assets = AssetCount()
     /// The assets that were omitted because there was no folder for their bytes.
     public var leftOut = AssetCount()
+    /// The records whose earlier state is not known, and which were omitted.
+    public var notKnown = NotKnown()
 
     public struct AssetCount: Sendable, Hashable {
         /// The number of assets in records. Several may have the same bytes.

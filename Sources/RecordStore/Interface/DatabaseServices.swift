@@ -4,8 +4,9 @@ package import Records
 package enum DatabaseServices {
     package static let all = [
         schema.entry, editSchema.entry, indexBuilds.entry, schemaHistory.entry, usage.entry, valueCounts.entry,
-        queryStatistics.entry, counts.entry, referrers.entry, assetUses.entry, changedZones.entry, currentToken.entry,
-        explainToken.entry, expireTokens.entry, shareZone.entry, unshareZone.entry, participants.entry,
+        queryStatistics.entry, counts.entry, referrers.entry, assetUses.entry, changedZones.entry, position.entry,
+        currentToken.entry, explainToken.entry, expireTokens.entry, shareZone.entry, unshareZone.entry,
+        participants.entry,
         purgeZone.entry, keyValues.entry, modifyKeyValues.entry,
     ]
 
@@ -44,7 +45,7 @@ package enum DatabaseServices {
 
     /// Counts a zone's records by type, and the deletions that the zone remembers.
     package static let counts = SkylightService(
-        "records/counts", .read, takes: .zone, answers: JSONMember<ZoneCounts>.members)
+        "records/counts", .read, takes: .zone, JSONMember<AsOf?>("asOf"), answers: JSONMember<ZoneCounts>.members)
     /// The records of a zone that refer to a record.
     package static let referrers = SkylightService(
         "records/referrers", .read, takes: .recordID, .page, answers: JSONMember<[Referrer]>("referrers"))
@@ -58,6 +59,9 @@ package enum DatabaseServices {
     package static let changedZones = SkylightService(
         "changes/zones", .ask,
         takes: JSONMember<DatabaseChangesRequest>.members, answers: JSONMember<DatabaseChangesPage>.members)
+    /// The position of a point in the history, such as a token or a time.
+    package static let position = SkylightService(
+        "changes/position", .read, takes: JSONMember<AsOf>("asOf"), answers: JSONMember<Int64>("position"))
     /// The current token of a zone, or of the database if no zone is named. For clients that only want future changes.
     package static let currentToken = SkylightService(
         "token/current", .get,

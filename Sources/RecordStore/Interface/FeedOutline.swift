@@ -141,10 +141,13 @@ public struct ZoneCounts: Sendable, Hashable {
     public var records: [Name: Int]
     /// Record names whose latest change is a deletion.
     public var deletions: Int
+    /// Records whose earlier state is not known, and which are not counted.
+    public var notKnown: Int?
 
-    public init(records: [Name: Int], deletions: Int) {
+    public init(records: [Name: Int], deletions: Int, notKnown: Int? = nil) {
         self.records = records
         self.deletions = deletions
+        self.notKnown = notKnown
     }
 
     public var total: Int { records.values.saturatedSum }
@@ -152,6 +155,9 @@ public struct ZoneCounts: Sendable, Hashable {
 
 extension ZoneCounts: JSONObjectCoded {
     package static let form = JSONForm<ZoneCounts>(
-        { records, _, deletions in ZoneCounts(records: records, deletions: deletions) },
-        JSONPart("records", \.records), JSONPart("total", \.total), JSONPart("deletions", \.deletions))
+        { records, _, deletions, notKnown in
+            ZoneCounts(records: records, deletions: deletions, notKnown: notKnown)
+        },
+        JSONPart("records", \.records), JSONPart("total", \.total), JSONPart("deletions", \.deletions),
+        JSONPart("notKnown", \.notKnown))
 }

@@ -117,6 +117,13 @@ public struct JournalLimits: Sendable, Hashable {
 
     public var isOff: Bool { days <= 0 }
 
+    /// What is kept, for errors.
+    public var words: String {
+        isOff
+            ? "this server keeps no earlier versions"
+            : "earlier versions are kept for \(days) days, up to \(versions) per record"
+    }
+
     /// Versions replaced before this time are not kept.
     public func oldest(at now: Timestamp) -> Timestamp {
         Timestamp(milliseconds: now.milliseconds.addingSaturated(-Int64(min(max(0, days), Self.longest)) * 86_400_000))

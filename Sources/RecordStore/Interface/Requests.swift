@@ -64,11 +64,17 @@ public struct QueryPage: Sendable {
     public var continuationMarker: String?
     /// How the query was answered; `nil` if the engine does not report it.
     public var plan: QueryPlanChoice?
+    /// What is not known of an earlier state; in the first page of a query.
+    public var notKnown: NotKnown
 
-    public init(records: [StoredRecord], continuationMarker: String?, plan: QueryPlanChoice? = nil) {
+    public init(
+        records: [StoredRecord], continuationMarker: String?, plan: QueryPlanChoice? = nil,
+        notKnown: NotKnown = NotKnown()
+    ) {
         self.records = records
         self.continuationMarker = continuationMarker
         self.plan = plan
+        self.notKnown = notKnown
     }
 }
 
@@ -99,10 +105,13 @@ public struct RecordListPage: Sendable {
     public var records: [StoredRecord]
     /// `after` of the request for the next page; `nil` if no records are left.
     public var last: Name?
+    /// The records up to ``last`` whose earlier state is not known.
+    public var notKnown: NotKnown
 
-    public init(records: [StoredRecord], last: Name?) {
+    public init(records: [StoredRecord], last: Name?, notKnown: NotKnown = NotKnown()) {
         self.records = records
         self.last = last
+        self.notKnown = notKnown
     }
 }
 

@@ -346,12 +346,9 @@ extension RecordReversion {
     /// The error for a version that is no longer kept.
     /// - Parameter limits: the store's limits.
     public func notKept(_ limits: JournalLimits) -> RecordError {
-        let what =
-            limits.isOff
-            ? "this server keeps no earlier versions"
-            : "earlier versions are kept for \(limits.days) days, up to \(limits.versions) per record"
-        return RecordError(
-            .notFound, "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(what)")
+        RecordError(
+            .notFound,
+            "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(limits.words)")
     }
 }
 

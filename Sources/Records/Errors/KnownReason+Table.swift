@@ -707,6 +707,15 @@ extension KnownReason {
                 "The change at position {position} deleted the record '{name}'; restore an earlier version",
                 cause: "The journal has no such version to go back to.",
                 remedy: "Choose another version on the record's history page.")
+        case .stateNotKnown:
+            Row(
+                [.notFound, .badRequest],
+                "The state of the record '{name}' at position {position} is not known; {detail}",
+                "The state of the zone '{name}' at position {position} is not known; {detail}",
+                "Position {position} is later than the latest change, which has position {stored}",
+                "The token is from an unfinished pull, so its client has the state of no single position; use the token of the last page",
+                cause: "The earlier state can't be read from what is kept, or there is none.",
+                remedy: "Choose a later point: docs/as-of.md says what is known.")
         case .mirrorRules:
             Row(
                 [.badRequest, .conflict, .notFound],

@@ -39,7 +39,7 @@ public enum KnownReason: Sendable, Hashable, CaseIterable {
     case indexBeingBuilt, indexPending
     // Skylight: records, references and zones
     case referenceAcrossZones, referenceLimit, referenceTargetMissing, hasChildren, zoneRules, zoneWithoutOwner
-    case zoneLeaving, changeNotKept, mirrorRules, containerState
+    case zoneLeaving, changeNotKept, stateNotKnown, mirrorRules, containerState
     // Skylight: sharing
     case alreadyShared, shareRules, unknownShare, shareBusy
     // Skylight: assets

@@ -37,17 +37,21 @@ extension RemoteDatabase {
 
     func expireTokens() async throws { _ = try await line.ask(DatabaseServices.expireTokens) }
 
-    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+    func list(_ request: RecordListRequest) async throws -> RecordListPage { try await list(request, asOf: nil) }
+
+    fileprivate func list(_ request: RecordListRequest, asOf position: Int64?) async throws -> RecordListPage {
         let answer = try await line.post("records/list", of: .skylight, .reads) { writer in
             writer.member(zoneID: request.zoneID)
             if let after = request.after { writer.member("after", after) }
             writer.member("recordTypes", request.recordTypes)
             writer.members(of: request.limit)
+            if let position { writer.member("asOf", String(position)) }
         }
         return try answer.read { answer in
             RecordListPage(
                 records: try [RequestObject].member("records", of: answer).map { try $0.record() },
-                last: try .member("last", of: answer))
+                last: try .member("last", of: answer),
+                notKnown: try NotKnown?.member("notKnown", of: answer) ?? NotKnown())
         }
     }
 }
@@ -89,6 +93,51 @@ extension RemoteDatabase {
     /// several messages. Only an exact keep-alive message is ignored, because an extra signal does no harm.
     static func holdsSign(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.elementsEqual(signOfLife)
+    }
+}
+
+// MARK: - Earlier states
+
+/// A database of a server as it was at a position.
+private struct RemoteEarlierDatabase: EarlierDatabase {
+    let database: RemoteDatabase
+    let position: Int64
+
+    var base: any RecordDatabase { database }
+
+    func query(_ request: QueryRequest) async throws -> QueryPage {
+        let answer = try await database.line.post("records/query", of: .skylight, .reads) { writer in
+            try writer.members(of: request)
+            writer.member("asOf", String(position))
+        }
+        return try answer.read { answer in
+            QueryPage(
+                records: try [RequestObject].member("records", of: answer).map { try $0.record() },
+                continuationMarker: try .member("continuationMarker", of: answer),
+                notKnown: try NotKnown?.member("notKnown", of: answer) ?? NotKnown())
+        }
+    }
+
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
+        try await database.fetch(recordIDs, desiredKeys, bytesLimit, asOf: position)
+    }
+
+    func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
+        try await database.line.ask(DatabaseServices.counts, (zoneID, .position(position)))
+    }
+
+    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+        try await database.list(request, asOf: position)
+    }
+}
+
+extension RemoteDatabase {
+    /// The server finds the position once, so that all pages are of one state.
+    func database(asOf point: AsOf) async throws -> any EarlierDatabase {
+        if case .token(let token) = point { _ = try TokenCodec.sendable(token) }
+        return RemoteEarlierDatabase(database: self, position: try await line.ask(DatabaseServices.position, point))
     }
 }
 

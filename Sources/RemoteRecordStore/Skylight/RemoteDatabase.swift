@@ -4,7 +4,7 @@ internal import Records
 
 /// A database on a server, accessed as one caller. Its parts are those with a service (docs/services.md).
 struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics, TokenDiagnostics,
-    CommitSignals, RecordListing, ReferenceTracing, RecordJournal, KeyValueKeeping, ZonePurging
+    CommitSignals, RecordListing, ReferenceTracing, RecordJournal, EarlierReading, KeyValueKeeping, ZonePurging
 {
     let address: DatabaseAddress
     let caller: Caller
@@ -70,16 +70,25 @@ struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuri
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
         StoredRecord, RecordError
     >] {
+        try await fetch(recordIDs, desiredKeys, bytesLimit, asOf: nil)
+    }
+
+    /// - Parameter position: an earlier position; `nil` for the present state.
+    func fetch(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int, asOf position: Int64?)
+        async throws -> [Result<StoredRecord, RecordError>]
+    {
         var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
         var isFull = false
         return try await inParts(recordIDs) { part in
             // If the byte limit is reached, only the existence of the records is checked.
-            if isFull { return try await lookup(Array(part), []).map { $0.flatMap { _ in .failure(.tooManyBytes) } } }
+            if isFull {
+                return try await lookup(Array(part), [], position).map { $0.flatMap { _ in .failure(.tooManyBytes) } }
+            }
             var results: [Result<StoredRecord, RecordError>?] = Array(repeating: nil, count: part.count)
             // Large records need several answers. Each answer contains at least one of the remaining records.
             var left = Array(part.indices)
             while !left.isEmpty, !isFull {
-                let answered = try await lookup(left.map { part[$0] }, desiredKeys)
+                let answered = try await lookup(left.map { part[$0] }, desiredKeys, position)
                 if answered.allSatisfy(\.isLeftOut) {
                     throw RecordError(.internalError, "The server's responses lack every record of a request")
                 }
@@ -96,10 +105,13 @@ struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         }
     }
 
-    private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?) async throws -> [Result<
+    private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ position: Int64?) async throws -> [Result<
         StoredRecord, RecordError
     >] {
-        try await reading { try await $0.lookup(recordIDs, desiredKeys: desiredKeys) }.map { item($0, stored) }
+        if position != nil { try line.allow("records/lookup") }
+        return try await reading {
+            try await $0.lookup(recordIDs, desiredKeys: desiredKeys, asOf: position)
+        }.map { item($0, stored) }
     }
 
     /// Sends items in consecutive requests within the protocol's limit.
@@ -139,7 +151,7 @@ extension RemoteDatabase {
     }
 
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
-        try await line.ask(DatabaseServices.counts, zoneID)
+        try await line.ask(DatabaseServices.counts, (zoneID, nil))
     }
 }
 

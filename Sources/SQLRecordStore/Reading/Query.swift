@@ -2,21 +2,27 @@ internal import RecordStore
 internal import Records
 
 extension SQLDatabase {
-    func query(_ request: QueryRequest) async throws -> QueryPage {
+    func query(_ request: QueryRequest) async throws -> QueryPage { try await query(request, asOf: nil) }
+
+    /// - Parameter position: an earlier position; `nil` for the present state.
+    func query(_ request: QueryRequest, asOf position: Int64?) async throws -> QueryPage {
         // Filters on words tokenize whole texts, which takes long even for few records.
         let hasWords = request.query.filters.contains { $0.comparator.requiredIndexes == .searchable }
         if !hasWords {
             do {
                 return try await store.read { db, catalog in
-                    try ReadBudget.limiting(db) { try page(request, within: $0, db, catalog) }
+                    try ReadBudget.limiting(db) { try page(request, asOf: position, within: $0, db, catalog) }
                 }
             } catch is ReadBudget.Exceeded {}
         }
-        return try await store.readLong(for: .query) { db, catalog in try page(request, within: nil, db, catalog) }
+        return try await store.readLong(for: .query) { db, catalog in
+            try page(request, asOf: position, within: nil, db, catalog)
+        }
     }
 
     private func page(
-        _ request: QueryRequest, within budget: ReadBudget?, _ db: SQLConnection, _ catalog: SchemaCatalog
+        _ request: QueryRequest, asOf position: Int64?, within budget: ReadBudget?, _ db: SQLConnection,
+        _ catalog: SchemaCatalog
     ) throws -> QueryPage {
         let view = view
         let grants = view.grants(db, catalog)
@@ -31,13 +37,14 @@ extension SQLDatabase {
             throw error
         }
         let (query, request) = grants.narrowed(asked, request, to: coverage, catalog.schema)
-        let prepared = try PreparedQuery(query, request, view, catalog, db)
+        var prepared = try PreparedQuery(query, request, view, catalog, db)
+        if let position { try prepared.goBack(to: try earlierTime(position), view, catalog, db) }
         var (page, plans) = try prepared.page(catalog, db, within: budget)
         let composite = plans.lazy.compactMap {
             if case .composite(let used, _, _) = $0.accessPath { used.index } else { nil }
         }.last
         // Further pages belong to the same query and are not counted again.
-        if request.continuationMarker == nil {
+        if request.continuationMarker == nil, position == nil {
             store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now())
         }
         page.plan = IndexEvaluation(
@@ -55,7 +62,10 @@ struct PreparedQuery {
     let query: ResolvedQuery
     let type: RecordType
     private let request: QueryRequest
-    private let zones: [ZoneRow]
+    private var zones: [ZoneRow]
+    /// The states of the zones at an earlier position, by their numbers; empty for the present ones.
+    private var earlier: [Int64: EarlierStates] = [:]
+    private var notKnown = NotKnown()
     private let area: QueryRequest.Area
     private let after: QueryPosition?
 
@@ -81,6 +91,25 @@ struct PreparedQuery {
         after = try request.continuationMarker.map { [area] in try ContinuationMarker($0, for: query, in: area).place }
     }
 
+    /// Searches the zones as they were at an earlier position.
+    /// - Throws: `RecordError` BAD_REQUEST if the state of the only zone is not known.
+    mutating func goBack(
+        to time: EarlierStates.Time, _ view: DatabaseView, _ catalog: SchemaCatalog, _ db: SQLConnection
+    ) throws {
+        if area == .allZones {
+            notKnown.zones = try view.zoneNews(after: time.position, db).filter { $0.kind != .changed }.map(
+                \.zone.zoneID)
+        }
+        for zone in zones {
+            do {
+                earlier[zone.number] = try EarlierStates(of: zone, at: time, catalog, db)
+            } catch let error as RecordError where area == .allZones && error.known == .stateNotKnown {
+                notKnown.zones.append(zone.zoneID)
+            }
+        }
+        zones.removeAll { earlier[$0.number] == nil }
+    }
+
     /// Returns the next page. Zones are searched one after the other, and at most about two pages are held in memory.
     /// - Parameters:
     ///   - recorder: records how the query runs.
@@ -93,14 +122,15 @@ struct PreparedQuery {
             NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog)
         }
         var top = TopRecords(query, limit: request.limit)
+        var notKnown = notKnown
         let plans = try zones.map { zone in
             let zoneQuery = ZoneQuery(
                 db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after,
                 limit: request.limit,
-                recorder: recorder, budget: budget)
+                recorder: recorder, budget: budget, earlier: earlier[zone.number])
             var plan = try zoneQuery.plan()
             plan.zoneName = zone.zoneID.zoneName
-            try zoneQuery.run(plan, into: &top)
+            notKnown += try zoneQuery.run(plan, into: &top)
             return plan
         }
         let found = top.finish()
@@ -110,7 +140,8 @@ struct PreparedQuery {
             QueryPage(
                 records: try page.map { try $0.record.keeping(request.desiredKeys) },
                 continuationMarker: page.count < found.count
-                    ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil),
+                    ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil,
+                notKnown: after == nil ? notKnown : NotKnown()),
             plans
         )
     }

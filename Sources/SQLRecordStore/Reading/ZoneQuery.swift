@@ -24,12 +24,18 @@ struct ZoneQuery {
     var recorder: QueryRecorder?
     /// `nil` if the query may read as much as it needs.
     var budget: ReadBudget?
+    /// The zone's states at an earlier position; `nil` to find the present ones.
+    var earlier: EarlierStates?
 
     typealias Found = (place: QueryPosition, record: StoredRecord)
 
     /// Runs the plan and offers the zone's records to the page.
-    func run(_ plan: ZonePlan, into page: inout TopRecords) throws {
-        guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return }
+    /// - Returns: the records that might belong to them, but whose earlier state is not known.
+    @discardableResult
+    func run(_ plan: ZonePlan, into page: inout TopRecords) throws -> NotKnown {
+        guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return NotKnown() }
+        // Found first, so that the walk along an index stops where they fill the page.
+        let notKnown = try findChanged(plan, into: &page)
         switch plan.accessPath {
         case .lookUp(let names): try lookUp(names, into: &page)
         case .names(let source): try walkNames(under: source, also: plan.probes, into: &page)
@@ -42,6 +48,43 @@ struct ZoneQuery {
         case .collectMembers: try collectMembers(members, into: &page)
         }
         page.cut()
+        return notKnown
+    }
+
+    /// Offers the records that changed since an earlier position, as they were then. The indexes find the others.
+    private func findChanged(_ plan: ZonePlan, into page: inout TopRecords) throws -> NotKnown {
+        var notKnown = NotKnown()
+        guard let earlier else { return notKnown }
+        let typeNumber = try catalog.typeNumber(of: type.name)
+        var names: [Name]?
+        if case .lookUp(let looked) = plan.accessPath { names = looked }
+        try earlier.eachChanged(among: names, ofType: typeNumber) { changed, state in
+            switch state {
+            case .missing: break
+            case .notKnown:
+                if mayMatch(changed, at: earlier.position) {
+                    notKnown.add(RecordID(recordName: changed.name, zoneID: zone.zoneID))
+                }
+            case .record(let record):
+                if record.recordType == type.name, let found = try match(record) { page.offer(found) }
+            }
+        }
+        return notKnown
+    }
+
+    /// False if a record whose earlier state is not known fails a filter nevertheless: its name stays, and its creator
+    /// as long as it exists.
+    private func mayMatch(_ changed: EarlierStates.Changed, at position: Int64) -> Bool {
+        query.filters.allSatisfy { filter in
+            switch filter.key {
+            case .system(.recordID): filter.matches(.reference(Reference(recordName: changed.name)))
+            case .system(.createdBy) where changed.born <= position:
+                filter.matches(.reference(Reference(recordName: changed.created.userRecordName)))
+            case .system(.createTime) where changed.born <= position:
+                filter.matches(.timestamp(changed.created.timestamp))
+            default: true
+            }
+        }
     }
 
     /// True if the first sort is ascending, or if there is no sort.
@@ -53,7 +96,7 @@ struct ZoneQuery {
         recorder?.note(NameLookup.sql, [zone.number, names.first?.string])
         for name in names {
             guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted,
-                row.record.recordType == type.name,
+                isUnchanged(row.position), row.record.recordType == type.name,
                 let found = try match(row.record)
             else { continue }
             page.offer(found)
@@ -91,7 +134,7 @@ struct ZoneQuery {
     private func walk(sql: String, _ arguments: [(any Bindable)?], into page: inout TopRecords) throws {
         var fill = PageFill(limit)
         try eachRow(sql, arguments) { row in
-            guard let match = try match(row.record()) else { return .next }
+            guard let match = try match(&row) else { return .next }
             if page.excludes(match.place) { return .stop }
             page.offer(match)
             return fill.admits(match.record) ? .next : .stop
@@ -120,7 +163,7 @@ struct ZoneQuery {
             arguments + [zone.number],
             isCached: isCached
         ) { row in
-            if let found = try match(row.record()), isWanted(found.place) { page.offer(found) }
+            if let found = try match(&row), isWanted(found.place) { page.offer(found) }
             return .next
         }
     }
@@ -156,6 +199,14 @@ struct ZoneQuery {
             metres *= 2
         }
         try collectMembers(members, into: &page)
+    }
+
+    /// False for a record that changed since the earlier position.
+    func isUnchanged(_ position: Int64) -> Bool { earlier.map { position <= $0.position } ?? true }
+
+    /// Like ``match(_:)-(StoredRecord)`` for a row that is unchanged.
+    func match(_ row: inout RowReader) throws -> Found? {
+        isUnchanged(row.position) ? try match(row.record()) : nil
     }
 
     /// The record and its place if it matches every filter and comes after the previous page.
@@ -375,8 +426,8 @@ struct SortWalk {
         let known = try ahead.take(name, in: zone.number) { [db = zoneQuery.db, catalog = zoneQuery.catalog] names in
             try db.rows(named: names, in: zone.number, zone.zoneID, catalog)
         }
-        if let known { return known?.record }
-        return try lookup.row(named: name) { try $0.record() }
+        if let known { return known.flatMap { zoneQuery.isUnchanged($0.position) ? $0.record : nil } }
+        return try lookup.row(named: name) { zoneQuery.isUnchanged($0.position) ? try $0.record() : nil }
     }
 
     /// Adds the records of a value with any number of entries. Starts at `name` if the records are ordered by name,
@@ -391,7 +442,7 @@ struct SortWalk {
             """,
             range.arguments + [value, isDecided ? name?.string ?? "" : ""] + probes.arguments
         ) { row in
-            guard let match = try zoneQuery.match(row.record()) else { return .next }
+            guard let match = try zoneQuery.match(&row) else { return .next }
             if !isDecided {
                 top.offer(match)
                 return .next

@@ -164,8 +164,11 @@ enum JournalRows {
     static func keep(_ row: StoredRow, replacedAt position: Int64, now: Timestamp, _ db: SQLConnection) throws {
         try db.run(
             """
-            INSERT INTO journal (id, zone, position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields, tag)
-            SELECT ?, zone, ?, born, state, type, modifiedAt, modifiedBy, modifiedOn, ?, request, parent, fields, tag FROM records WHERE id = ?
+            INSERT INTO journal (id, zone, position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields, tag,
+            createdAt, createdBy, createdOn)
+            SELECT ?, zone, ?, born, state, type, modifiedAt, modifiedBy, modifiedOn, ?, request, parent, fields, tag,
+            CASE WHEN state & 1 = 1 THEN createdAt END, CASE WHEN state & 1 = 1 THEN createdBy END,
+            CASE WHEN state & 1 = 1 THEN createdOn END FROM records WHERE id = ?
             """, [position, row.position, now.milliseconds, row.id])
     }
 

@@ -23,8 +23,8 @@ package struct RequestReplay {
                 "users/lookup/email", "users/lookup/id",
             ]
                 + (DatabaseServices.all.filter { $0.use != .change }.map(\.path) + [
-                    "changes/page", "records/explain", "records/journal", "records/list", "records/query",
-                    "schema/diff", "schema/validate",
+                    "changes/page", "records/explain", "records/journal", "records/list", "records/lookup",
+                    "records/query", "schema/diff", "schema/validate",
                 ]).map { "skylight/\($0)" })
 
         /// - Returns: `nil` if the request can't be replayed: it is truncated, its answer is a stream or concerns

@@ -9,13 +9,15 @@ struct RecordsQuery: Endpoint {
     var limit: @Sendable (RequestObject) throws -> PageLimit = {
         PageLimit(records: try $0.resultsLimit() ?? RequestObject.pageLimit)
     }
+    /// The database of a request. Our own service also reads earlier states.
+    var open: @Sendable (EndpointCall) async throws -> any RecordDatabase = { try await $0.database() }
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try Self.request(call.body, limit: limit(call.body))
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         call.note?.update { $0.note(request) }
         call.note?.queried(request, limit: try call.body.resultsLimit())
-        let database = try await call.database()
+        let database = try await open(call)
         await call.note?.checkDesiredKeys(request.desiredKeys, of: request.query.recordType, in: database)
         // The token is read before the records. A change in between is then pulled twice instead of being missed.
         let token: ChangeToken? =
@@ -39,6 +41,7 @@ struct RecordsQuery: Endpoint {
             }
             if let marker = page.continuationMarker { writer.member("continuationMarker", marker) }
             if let token { writer.member("syncToken", token.text) }
+            writer.members(of: database, lacking: page.notKnown)
         }
     }
 
@@ -82,6 +85,9 @@ struct RecordsLookup: Endpoint {
     /// The maximum size in bytes of the fields to read if items request different fields.
     private static let readLimit = 4 * bytesLimit
 
+    /// The database of a request. Our own service also reads earlier states.
+    var open: @Sendable (EndpointCall) async throws -> any RecordDatabase = { try await $0.database() }
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default
@@ -96,7 +102,7 @@ struct RecordsLookup: Endpoint {
         }
         call.note?.about(items.map(\.recordID.zoneID))
         call.note?.update { $0.isSingleLookup = items.count == 1 }
-        let database = try await call.database()
+        let database = try await open(call)
         await call.note?.checkDesiredKeys(
             items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
@@ -117,6 +123,7 @@ struct RecordsLookup: Endpoint {
                 }
             }
             if let token { writer.member("syncToken", token.text) }
+            writer.members(of: database)
         }
     }
 

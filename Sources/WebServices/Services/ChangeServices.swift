@@ -36,6 +36,9 @@ enum ChangeServices {
         Rows.changedZones.serve { call, request in
             try await call.database().databaseChanges(request, noting: call.note)
         },
+        Rows.position.serve { call, point in
+            try await call.database().require(.readEarlierStates).database(asOf: point).position
+        },
         Rows.currentToken.serve { call, zoneID in
             call.note?.about([zoneID].compactMap(\.self))
             return (zoneID, try await call.database().currentToken(of: zoneID))

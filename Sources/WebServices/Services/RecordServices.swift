@@ -12,7 +12,7 @@ struct RecordsList: Endpoint {
             try body.namedZone(), after: try body.name("after"),
             recordTypes: try body.names("recordTypes").map { Set($0) },
             limit: try body.widePageLimit())
-        let database = try await call.database()
+        let database = try await call.databaseAsOf()
         call.note?.about([request.zoneID])
         let page = try await database.require(.listRecords).list(request)
         try call.makeRoom(for: page.records)
@@ -21,6 +21,7 @@ struct RecordsList: Endpoint {
         try writer.object { writer in
             try writer.member("records", values: page.records) { try $0.value($1, downloadURL: downloadURL) }
             if let last = page.last { writer.member("last", last) }
+            writer.members(of: database, lacking: page.notKnown)
         }
     }
 }
@@ -30,7 +31,10 @@ enum RecordServices {
     private typealias Rows = DatabaseServices
 
     static let rows: [DatabaseService] = [
-        Rows.counts.serve { call, zoneID in try await call.database().require(.countRecords).counts(in: zoneID) },
+        Rows.counts.serve { call, request in
+            let (zoneID, point) = request
+            return try await call.database(asOf: point).require(.countRecords).counts(in: zoneID)
+        },
         Rows.referrers.serve { call, request in
             let (recordID, limit) = request
             return try await call.database().require(.traceReferences).referrers(to: recordID, limit: limit.records)

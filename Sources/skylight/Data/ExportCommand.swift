@@ -48,6 +48,9 @@ struct ExportCommand: AsyncParsableCommand {
             "A record type to export. Can be given more than once. (default: all types)", valueName: "name"))
     var recordTypes: [String] = []
 
+    @Option(help: .asOf)
+    var asOf: AsOf?
+
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
     var output: String?
 
@@ -76,7 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
                 userHandle: try await store.handles()[target.caller.userRecordName])
             var exchange: AssetExchange?
             if let assets { exchange = try await store.exchange(assets, with: target.address) }
-            return try await export(target, options, exchange)
+            return try await export(try await target.asOf(asOf), options, exchange)
         }
         // With --json, the export itself is the result, unless it is in a file.
         if store.output.isJSON, output == nil { return }
@@ -92,7 +95,7 @@ struct ExportCommand: AsyncParsableCommand {
             "Exported \(Output.grouped(report.records)) records from \(place)\(output.map { " into \($0)" } ?? "")."
         ]
             + (assets.map { ["Assets: \(Self.words(for: report.assets)) in \($0)."] } ?? [])
-            + (report.leftOut.references > 0 ? [leftOut] : [])
+            + (report.leftOut.references > 0 ? [leftOut] : []) + report.notKnown.notes
     }
 
     private static func words(for count: ExportReport.AssetCount) -> String {
@@ -134,6 +137,7 @@ struct ExportCommand: AsyncParsableCommand {
         writer.member("recordTypes", values: report.recordTypes) { $0.value($1) }
         writer.member("assets") { $0.value(report.assets) }
         writer.member("assetsLeftOut") { $0.value(report.leftOut) }
+        if !report.notKnown.isEmpty { report.notKnown.write(as: "notKnown", into: &writer) }
         if let output { writer.member("file", output) }
         if let assets { writer.member("assetsFolder", assets) }
     }

@@ -25,6 +25,8 @@ struct QueryCommand: AsyncParsableCommand {
                 --filter 'text has words "good morning"' --fields text,sentAt --all --csv
               skylight query --container iCloud.com.example.Chat --type Message \\
                 --sort 'sentAt descending' --explain
+              skylight query --container iCloud.com.example.Chat --type Message \\
+                --as-of 2026-11-29T18:00Z
             """)
 
     /// Records per page.
@@ -78,6 +80,9 @@ struct QueryCommand: AsyncParsableCommand {
         if let limit, limit < 1 { throw ValidationError("--limit is at least 1.") }
         if explain, all || read.csv {
             throw ValidationError("--explain explains one page, and prints no records: remove --all and --csv.")
+        }
+        if explain, read.asOf != nil {
+            throw ValidationError("--explain is about the indexes of now: remove --as-of.")
         }
         try read.check(zone)
     }
@@ -183,6 +188,7 @@ struct QueryCommand: AsyncParsableCommand {
         if fields == nil, read.format == .csv { throw RecordPrinter.needsFields }
         var printer: RecordPrinter?
         var cycle = CycleDetector(from: marker)
+        var notKnown = NotKnown()
         repeat {
             request.limit.records = min(Self.pageSize, most - printed.count)
             let page = try await database.query(request)
@@ -196,11 +202,16 @@ struct QueryCommand: AsyncParsableCommand {
             try printer?.say(page.records.map { RecordFileWriter.Item($0) })
             printed.count += page.records.count
             printed.marker = page.continuationMarker
+            notKnown += page.notKnown
             request.continuationMarker = page.continuationMarker
             if let marker = page.continuationMarker, cycle.isClosed(by: marker) {
                 throw RecordError(known: .pagesInACircle)
             }
         } while request.continuationMarker != nil && printed.count < most
+        if !notKnown.isEmpty {
+            if read.format == .json { Output.say { notKnown.write(as: "notKnown", into: &$0) } }
+            for note in notKnown.notes { Output.note(note) }
+        }
         if let marker = printed.marker {
             if read.format == .json { return Output.say { $0.member("continuationMarker", marker) } }
             Output.note("More records match. Add --all, or continue with --marker \(marker.shellWord).")

@@ -24,6 +24,9 @@ struct ReadOptions: ParsableArguments {
     @Flag(help: "Print CSV, as the console's files have it.")
     var csv = false
 
+    @Option(help: .asOf)
+    var asOf: AsOf?
+
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
@@ -57,8 +60,47 @@ struct ReadOptions: ParsableArguments {
         _ work: (_ store: any CommandData, _ database: any RecordDatabase) async throws -> Value
     ) async throws -> Value {
         try await store.withStore(isNew: false) { store in
-            try await work(store, try await store.existingDatabase(database.address(scope), as: database.user))
+            let database = try await store.existingDatabase(database.address(scope), as: database.user)
+            return try await work(store, try await database.asOf(asOf))
         }
+    }
+}
+
+extension ArgumentHelp {
+    /// The help of `--as-of`.
+    static var asOf: ArgumentHelp {
+        ArgumentHelp(
+            "Read the records as they were: a position, a change token, or a time such as 2026-11-29T18:00Z. (default: now)",
+            valueName: "point")
+    }
+}
+
+extension RecordDatabase {
+    /// The database as it was at a point; `nil` for now. Says which position that is.
+    func asOf(_ point: AsOf?) async throws -> any RecordDatabase {
+        guard let point else { return self }
+        let earlier = try await require(.readEarlierStates).database(asOf: point)
+        if case .position = point { return earlier }
+        Output.note("As of position \(earlier.position).")
+        return earlier
+    }
+}
+
+extension NotKnown {
+    /// Sentences about what is missing; none if nothing is.
+    var notes: [String] {
+        var notes: [String] = []
+        if count > 0 {
+            let names = records.prefix(10).map { "'\($0.recordName)'" }.joined(separator: ", ")
+            notes.append(
+                "Not known, and left out: the state of \(Output.grouped(count)) record\(count == 1 ? "" : "s"), \(names)"
+                    + (count > 10 ? " and others." : "."))
+        }
+        if !zones.isEmpty {
+            let names = zones.map { "'\($0.zoneName)'" }.joined(separator: ", ")
+            notes.append("Not known, and left out: the state of the zone\(zones.count == 1 ? "" : "s") \(names).")
+        }
+        return notes
     }
 }
 

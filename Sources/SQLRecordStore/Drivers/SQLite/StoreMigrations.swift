@@ -56,11 +56,21 @@ enum StoreMigrations {
         migrator.registerMigration("17") { db in
             try db.execute(sql: seventeenthVersion)
         }
+        migrator.registerMigration("18") { db in
+            try db.execute(sql: eighteenthVersion)
+        }
         return migrator
     }
 
     /// The version of the tables: each migration makes a new one. A store in PostgreSQL notes it.
     static var version: Int64 { Int64(migrator.migrations.count) }
+
+    private static let eighteenthVersion = """
+        -- Of a deletion: who created the deleted record, and when. Its name may have another record since.
+        ALTER TABLE journal ADD COLUMN createdAt INTEGER;
+        ALTER TABLE journal ADD COLUMN createdBy TEXT;
+        ALTER TABLE journal ADD COLUMN createdOn TEXT;
+        """
 
     private static let seventeenthVersion = """
         -- Failures of a build, for processes that wait for it while another one builds.
