@@ -19,6 +19,7 @@ let package = Package(
     traits: [.trait(name: "PostgreSQL", description: "Keeps records in PostgreSQL, if asked to")],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -87,6 +88,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 // MARK: - The layers
@@ -130,8 +132,8 @@ package.targets = [
         "HTTPServing",
         on: [
             "Accounts", "AssetStore", "Records", "CSystemCalls",
-            hummingbird, hummingbirdCore, hummingbirdTLS, httpTypes, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
-            nioTLS, serviceLifecycle,
+            crypto, hummingbird, hummingbirdCore, hummingbirdTLS, httpTypes, logging, nioCore, nioHTTP1, nioPosix,
+            nioSSL, nioTLS, serviceLifecycle, swiftASN1,
         ]),
     layer(
         "WebServices",

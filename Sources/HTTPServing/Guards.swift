@@ -61,7 +61,7 @@ struct Guards: Sendable {
 
 extension Request {
     /// The same request with the scheme `https`, so that addresses made from it are correct.
-    fileprivate var overTLS: Request {
+    var overTLS: Request {
         var head = head
         head.scheme = "https"
         return Request(head: head, body: body)
@@ -101,12 +101,15 @@ enum ProtocolOnly {
     private static let roots: Set<Substring> = ["database", "device", "aps", "assets", "sign-in", "static"]
     private static let prefix = "x-skylight-"
 
+    /// True for the paths that are served.
+    static func serves(_ request: Request) -> Bool {
+        (request.pathParts ?? request.rawPathParts).first.map(roots.contains) ?? false
+    }
+
     static func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws
         -> Response
     {
-        guard let root = (sent.pathParts ?? sent.rawPathParts).first, roots.contains(root) else {
-            return Response(status: .notFound)
-        }
+        guard serves(sent) else { return Response(status: .notFound) }
         var head = sent.head
         // Fault injection is kept, so that a proxy between the client and this server can request it.
         for field in head.headerFields where isOwn(field.name) && field.name != .skylightRehearse {

@@ -15,14 +15,19 @@ extension HTTPServerBuilder {
     ///   - idleTimeout: the maximum time without input.
     public static func guardedHTTP1(uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60)) -> HTTPServerBuilder
     {
+        .http1(configuration: guardedConfiguration(uploadLimit: uploadLimit, idleTimeout: idleTimeout))
+    }
+
+    static func guardedConfiguration(uploadLimit: Int64, idleTimeout: TimeAmount = .seconds(60))
+        -> HTTP1Channel.Configuration
+    {
         // A slow but steady reader opens the TCP window in steps, so its progress can be invisible for some time.
         let patience = TimeAmount.nanoseconds(2 * idleTimeout.nanoseconds)
-        return .http1(
-            configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionGuardInstaller(uploadLimit: uploadLimit, patience: patience)],
-                idleTimeout: idleTimeout,
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200)))
+        return HTTP1Channel.Configuration(
+            additionalChannelHandlers: [ConnectionGuardInstaller(uploadLimit: uploadLimit, patience: patience)],
+            idleTimeout: idleTimeout,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200))
     }
 
     /// The same server over TLS. For use with `isSecure` of ``Routes/addGuards(trusting:tokensOf:isSecure:memory:)``.
@@ -64,20 +69,26 @@ public struct ServerCertificate: Sendable {
                 remedy: "It must begin with -----BEGIN CERTIFICATE-----, the server's own certificate first",
                 isMissingFile: false)
         }
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["http/1.1"]
         do {
-            _ = try NIOSSLContext(configuration: configuration)
+            try self.init(
+                chain: chain, key: key, expiry: Date(timeIntervalSince1970: TimeInterval(first.notValidAfter)))
         } catch {
             throw Problem(
                 reason: "The private key in \(keyFile) does not match the first certificate in \(certificateFile)",
                 remedy: "Use a matching pair, and put the server's own certificate before its issuers",
                 isMissingFile: false)
         }
+    }
+
+    /// - Throws: an error of the TLS library if the key is not that of the first certificate.
+    init(chain: [NIOSSLCertificate], key: NIOSSLPrivateKey, expiry: Date) throws {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        _ = try NIOSSLContext(configuration: configuration)
         self.configuration = configuration
-        expiry = Date(timeIntervalSince1970: TimeInterval(first.notValidAfter))
+        self.expiry = expiry
     }
 
     private static func certificates(in file: String) throws(Problem) -> [NIOSSLCertificate] {

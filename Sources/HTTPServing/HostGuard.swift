@@ -70,6 +70,13 @@ final class HostGuard: Sendable {
         // The first `Host` header became the authority. Any further one is still among the headers.
         if request.headers.contains(.hostHeader) { throw malformed("There is more than one Host header") }
         if known.withLock({ $0.contains(host) }) { return }
+        if request.isSecure, trusted.standIn(for: host) {
+            // Only CloudKit's paths: a browser may later send cookies of pages on this name to iCloud.
+            guard ProtocolOnly.serves(request) else {
+                throw Refusal(.notFound, .notFound, "The console is at the server's own address, not at '\(host)'")
+            }
+            return
+        }
         guard trusted.trusts(authority: host) else {
             throw Refusal(
                 .forbidden, .accessDenied,
@@ -97,6 +104,9 @@ public struct TrustedSites: Sendable {
 
     private let authorities: [Authority]
     private let origins: Set<String>
+    /// Hosts of others that the server stands in for, over TLS alone. Pages on them are trusted only there, because
+    /// elsewhere the same name is the other host.
+    public var othersHosts: [String] = []
 
     /// - Parameters:
     ///   - hosts: names or addresses besides loopback, for any port (`skylight.local`)
@@ -105,6 +115,11 @@ public struct TrustedSites: Sendable {
     public init(hosts: [String] = [], origins: [String] = []) {
         authorities = hosts.compactMap { Authority($0) }
         self.origins = Set(origins.map { $0.lowercased() })
+    }
+
+    /// True if the server stands in for the host of a `Host` header, over TLS.
+    func standIn(for authority: String) -> Bool {
+        !othersHosts.isEmpty && Authority(authority).map { othersHosts.contains($0.host) } ?? false
     }
 
     /// True if the server has this host name.

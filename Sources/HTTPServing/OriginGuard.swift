@@ -97,7 +97,13 @@ struct PageOrigins: Sendable {
     /// True if pages of the origin may send the request.
     /// - Parameter origin: the value of the `Origin` header.
     func admits(_ origin: String, for request: Request) -> Bool {
-        trusted.trusts(origin: origin) || isListed(origin, for: request)
+        trusted.trusts(origin: origin) || isOwnPageOnOthersHost(origin, request) || isListed(origin, for: request)
+    }
+
+    /// True for pages that the server itself served for a host that it stands in for, such as the sign-in of users.
+    private func isOwnPageOnOthersHost(_ origin: String, _ request: Request) -> Bool {
+        request.isSecure && request.head.authority.map(trusted.standIn) ?? false
+            && origin.lowercased() == request.ownOrigin.lowercased()
     }
 
     private func isListed(_ origin: String, for request: Request) -> Bool {

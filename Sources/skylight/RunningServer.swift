@@ -155,6 +155,8 @@ struct ServerFile {
         let instance: String
         /// A random secret. A client with the secret is treated as the administrator.
         let secret: String
+        /// The address at which the server answers in iCloud's place, such as `https://127.0.0.1:8443`.
+        var asICloud: String?
     }
 
     private let url: URL
@@ -171,8 +173,10 @@ struct ServerFile {
         // A server that has just opened the folder may not have written the file yet.
         guard isFolderOpen, let data = try? Data(contentsOf: url), data.count < 1024 else { return nil }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
-        return lines.count == 3
-            ? Entry(address: String(lines[0]), instance: String(lines[1]), secret: String(lines[2])) : nil
+        guard (3...4).contains(lines.count) else { return nil }
+        return Entry(
+            address: String(lines[0]), instance: String(lines[1]), secret: String(lines[2]),
+            asICloud: lines.count == 4 ? String(lines[3]) : nil)
     }
 
     /// True if any process, including this one, has the folder open.
@@ -187,15 +191,8 @@ struct ServerFile {
 
     /// Writes the file atomically.
     func write(_ entry: Entry) throws {
-        let (path, draft) = (url.path(percentEncoded: false), url.path(percentEncoded: false) + ".new")
-        _ = unlink(draft)
-        // Creates the file with its final permissions, so that other users can never read it.
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try handle.write(contentsOf: Data("\(entry.address)\n\(entry.instance)\n\(entry.secret)\n".utf8))
-        try handle.close()
-        guard rename(draft, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let lines = [entry.address, entry.instance, entry.secret] + (entry.asICloud.map { [$0] } ?? [])
+        try PrivateFile.write(lines.map { "\($0)\n" }.joined(), to: url)
     }
 
     /// Removes the file. On failure the file is ignored, because no process has the folder open.

@@ -17,6 +17,7 @@ import RemoteRecordStore
 import RequestLog
 import SQLRecordStore
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 import WebServices
 
@@ -41,6 +42,8 @@ struct ServeCommand: AsyncParsableCommand {
               skylight serve --ephemeral --port 0
                 For the tests of another project: keeps nothing, picks a free port.
               skylight admin set-password
+              skylight serve --as-icloud
+                For clients with CloudKit's host compiled in.
               skylight serve --hostname 0.0.0.0 --tls-cert box.pem --tls-key box.key
                 For others on the network: the console asks for the password, apps need an API token.
             """)
@@ -65,6 +68,8 @@ struct ServeCommand: AsyncParsableCommand {
             "Serve CloudKit's protocol alone, as a stand-in for iCloud: no console, and none of Skylight's own services, members and headers."
     )
     var protocolOnly = false
+
+    @OptionGroup var icloud: ICloudOptions
 
     @Option(
         help: ArgumentHelp(
@@ -217,28 +222,56 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let log = RequestLog(capacity: requestLog)
         let memory = MemoryBudget(limit: Int(clamping: transferMemory.bytes))
+        let standIn = ICloudStandIn(folder: folder.url)
+        var trusted = access.trustedSites(for: hostname)
+        if icloud.asICloud { trusted.othersHosts = ICloudStandIn.hosts }
         let routes = ServedRoutes(
-            store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
+            store: store, access: control, trusted: trusted, isSecure: certificate != nil,
             memory: memory, throttle: access.throttle(for: hostname),
             log: log, instance: instance, protocolOnly: protocolOnly, templates: templates, publicFolder: publicFolder)
         let (listening, channels) = AsyncStream.makeStream(of: (any Channel).self)
         let scheme = certificate == nil ? "http" : "https"
+        let responder = try routes.routes().buildResponder()
+        let icloudPort = Mutex<Int?>(nil)
         var application = Application(
-            responder: try routes.routes().buildResponder(),
+            responder: responder,
             server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
             configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
             onServerRunning: { [logger] channel in
-                announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)
+                announce(
+                    channel.localAddress, scheme, as: instance, secret, in: folder, icloudPort.withLock { $0 }, logger)
                 channels.yield(channel)
             }, logger: logger)
         if demo {
             // Runs within the service, so that signals during this time still shut down in order.
             application.beforeServerStarts { try await DemoFilling(store).fill() }
         }
+        var standInListener: (any Service)?
+        if icloud.asICloud {
+            let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+            standInListener = Application(
+                responder: responder,
+                server: .standingIn(
+                    for: ICloudStandIn.hosts, with: try standIn.openAuthority().serverCertificate(),
+                    uploadLimit: assetSizeLimit.bytes),
+                configuration: ApplicationConfiguration(
+                    address: .hostname(hostname, port: icloud.port),
+                    availableConnectionsDelegate: .maximum(Self.standInConnections, logger: logger)),
+                onServerRunning: { channel in
+                    icloudPort.withLock { $0 = channel.localAddress?.port }
+                    isReady.yield()
+                }, logger: logger)
+            // Both are ready when the address is announced.
+            application.beforeServerStarts {
+                for await _ in ready { return }
+                throw CancellationError()
+            }
+        }
         var services: [any Service] = [
             application, AssetSweeping(assets: store.assets), MemoryTrimming(memory: memory),
             ServerFileWithdrawal(file: folder.serverFile, instance: instance),
         ]
+        if let standInListener { services.insert(standInListener, at: 0) }
         if demo, !protocolOnly { services.append(DemoClients(store, log: log, listening: listening, logger)) }
         var configuration = ServiceGroupConfiguration(
             // The services end in reverse order.
@@ -250,35 +283,56 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as IOError {
+            // The listener of --as-icloud starts first.
+            let isOfICloud = icloud.asICloud && icloudPort.withLock { $0 } == nil
+            let (port, option) = isOfICloud ? (icloud.port, "--icloud-port") : (port, "--port")
             let reason =
                 error.errnoCode == EADDRINUSE
                 ? "Port \(port) of \(hostname) is in use" : "Can't listen on \(hostname), port \(port): \(error)"
-            throw CommandFailure(.unavailable, reason, remedy: "Choose another with --port, or let --port 0 pick one")
+            throw CommandFailure(
+                .unavailable, reason, remedy: "Choose another with \(option), or let \(option) 0 pick one")
         }
     }
 
     /// Announces the address, on standard output and in the data folder.
     private func announce(
         _ socket: SocketAddress?, _ scheme: String, as instance: String, _ secret: String, in folder: DataFolder,
-        _ logger: Logger
+        _ icloudPort: Int?, _ logger: Logger
     ) {
         func address(of host: String) -> String {
             "\(scheme)://\(TrustedSites.asHost(Self.reachable(host))):\(socket?.port ?? port)"
         }
         let address = address(of: hostname)
+        let asICloud = icloudPort.map { "https://\(TrustedSites.asHost(Self.reachable(hostname))):\($0)" }
         do {
             // Writes the file before the line, so that a program that waits for the line finds the server. Uses the
             // actual IP address, because a name such as localhost may have two addresses, with a listener on only one
             // of them.
             let entry = ServerFile.Entry(
-                address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret)
+                address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret,
+                asICloud: asICloud)
             try folder.serverFile.write(entry)
         } catch {
             logger.warning(
                 "The address can't be saved in the data folder; other commands need --url \(address): \(error)")
         }
-        Output(isJSON: common.json).say("Skylight is listening on \(address)") { $0.member("address", address) }
+        let authority = ICloudStandIn(folder: folder.url).certificateFile.path(percentEncoded: false)
+        let hosts = ICloudStandIn.hosts.joined(separator: ", ")
+        Output(isJSON: common.json).say(
+            lines: ["Skylight is listening on \(address)"]
+                + (asICloud.map { ["It answers for \(hosts) on \($0), with the certificate authority \(authority)"] }
+                    ?? [])
+        ) { line in
+            line.member("address", address)
+            if let asICloud {
+                line.member("asICloud", asICloud)
+                line.member("authority", authority)
+            }
+        }
     }
+
+    /// Connections of --as-icloud at once. More wait.
+    private static let standInConnections = 1_000
 
     /// A reachable address for a listening address: replaces a wildcard address by the loopback address.
     private static func reachable(_ host: String) -> String {
