@@ -59,6 +59,11 @@ def sync_counter():
     return _compile(_BUILD / "libsync_counter.so", ["client/sync_counter.c"], "-shared", "-fPIC")
 
 
+def main_queue():
+    """A library without which a Swift program does not run in valgrind."""
+    return _compile(_BUILD / "libmain_queue.so", ["client/main_queue.c"], "-shared", "-fPIC", "-Wl,--unresolved-symbols=ignore-all")
+
+
 def run(*command, environment=None):
     """Runs a program to its end and reads the JSON that it says last."""
     process = subprocess.run(
