@@ -135,9 +135,10 @@ bench: system-packages embedded-files bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
 	swift build $(BUILD) --product skylight
 	SKYLIGHT_BENCHMARKS=1 swift build $(BUILD) --product skylight-benchmarks
+	SKYLIGHT_BENCHMARKS=1 swift build $(BUILD) --product floor-servers
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$(BIN) && \
-		SKYLIGHT_POSTGRESQL_FSYNC=on Scripts/with-postgresql --tcp $(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
+		SKYLIGHT_POSTGRESQL_FSYNC=on Scripts/with-postgresql --tcp $(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" --floor "$$bin/floor-servers" $(ARGS)
 
 docs: system-packages
 	@echo "==> Building RemoteRecords"

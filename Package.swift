@@ -299,6 +299,9 @@ if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {
         program(
             "skylight-benchmarks", at: "Benchmarks/SkylightBenchmarks",
             on: ["BenchmarkRecords", "Accounts", "SQLRecordStore", "RecordStore", "Records", argumentParser]),
+        program(
+            "floor-servers", at: "Benchmarks/FloorServers",
+            on: [argumentParser, hummingbird, hummingbirdCore, httpTypes, logging, nioCore, nioHTTP1, nioPosix]),
         program("bootstrap-benchmark", at: "Benchmarks/Bootstrap", on: ["RemoteRecords", argumentParser, logging]),
     ]
 }

@@ -1,6 +1,7 @@
 // The client of the benchmarks, the same for every server, and quick enough not to be what is measured.
 //
-//   client load PORT FILE CONNECTIONS RATE SECONDS   sends the requests of a file, one after the other on each of so many connections
+//   client load PORT FILE CONNECTIONS RATE SECONDS [STATUS]
+//                                                    sends the requests of a file, one after the other on each of so many connections
 //   client read PORT PATH [HEADER]                   reads an answer of any length to its end: lines, bytes, time
 //   client fetch PORT PATH [HEADER]                  the same without looking at what is read
 //   client upload PORT PATH FILE                     posts a file and reads the answer
@@ -234,7 +235,7 @@ static char *read_requests(const char *file, char **end) {
     return requests;
 }
 
-static int load(int port, const char *file, int count, double rate, double seconds) {
+static int load(int port, const char *file, int count, double rate, double seconds, int status) {
     char *end, *requests = read_requests(file, &end), *next = requests;
     struct connection *connections = calloc((size_t)count, sizeof *connections);
     struct pollfd *polls = calloc((size_t)count, sizeof *polls);
@@ -291,7 +292,7 @@ static int load(int port, const char *file, int count, double rate, double secon
             if (answer->part != DONE || !connections[i].busy) continue;
             connections[i].busy = 0;
             busy--;
-            if (answer->status != 200 || answer->failed) {
+            if (answer->status != status || (status == 200 && answer->failed)) {
                 if (!failed++) fprintf(stderr, "client: a request failed:\n%.300s\n%.*s\n", answer->head, (int)(length < 500 ? length : 500), bytes);
             }
             if (done == capacity) times = realloc(times, (capacity *= 2) * sizeof *times);
@@ -389,7 +390,8 @@ int main(int count, char **arguments) {
     if (strcmp(work, "upload") == 0 && count == 5) return upload(port, arguments[3], arguments[4]);
     if (strcmp(work, "stall") == 0 && count == 5) return stall(port, arguments[3], atoi(arguments[4]));
     if (strcmp(work, "take") == 0 && count == 5) return take_notifications(port, arguments[3], atoi(arguments[4]));
-    if (strcmp(work, "load") == 0 && count == 7) return load(port, arguments[3], atoi(arguments[4]), atof(arguments[5]), atof(arguments[6]));
+    if (strcmp(work, "load") == 0 && (count == 7 || count == 8))
+        return load(port, arguments[3], atoi(arguments[4]), atof(arguments[5]), atof(arguments[6]), count == 8 ? atoi(arguments[7]) : 200);
     fprintf(stderr, "client load|read|fetch|upload|stall|take PORT …: the top of client.c says with what\n");
     return 64;
 }

@@ -11,6 +11,7 @@ import time
 
 import assets
 import bench
+import floor
 import noting
 import pages
 import postgresql
@@ -32,6 +33,7 @@ ROWS = {
     "start": serving.first_answers,
     "peers": serving.peers_per_request,
     "load": serving.reads_under_load,
+    "floor": floor.least,
     "request-log": noting.request_log,
     "pages": pages.console_pages,
     "resaves": saving.random_saves,
@@ -52,6 +54,7 @@ def options():
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skylight", required=True, help="the server's binary, a release build")
     parser.add_argument("--store", required=True, help="the binary skylight-benchmarks, a release build")
+    parser.add_argument("--floor", required=True, help="the binary floor-servers, a release build")
     parser.add_argument("--records", type=int, help="records in the large zone (default: 1,000,000)")
     parser.add_argument("--peer-records", type=int, help="records in the zone that is compared with the peers (default: 100,000)")
     parser.add_argument("--rounds", type=int, help="how often the sides take turns; medians count (default: 3)")
@@ -72,7 +75,7 @@ def main():
 
     chosen.cache.mkdir(parents=True, exist_ok=True)
     run = bench.Bench(
-        chosen.skylight, chosen.store, chosen.cache, records=chosen.records or (20_000 if chosen.quick else 1_000_000),
+        chosen.skylight, chosen.store, chosen.floor, chosen.cache, records=chosen.records or (20_000 if chosen.quick else 1_000_000),
         peer_records=chosen.peer_records or (20_000 if chosen.quick else 100_000), rounds=chosen.rounds or (1 if chosen.quick else 3),
         quick=chosen.quick, say=say,
     )

@@ -23,9 +23,10 @@ def _digest(files):
 class Bench:
     """One run. `records` is the size of the large zone, `peer_records` that of the one which the peers have too."""
 
-    def __init__(self, binary, store, cache, records, peer_records, rounds, quick, say):
+    def __init__(self, binary, store, floor, cache, records, peer_records, rounds, quick, say):
         self.binary = pathlib.Path(binary).resolve()
         self.store = skylight.Store(pathlib.Path(store).resolve())
+        self.floor = pathlib.Path(floor).resolve()
         self.notes = notes.Notes()
         self.records, self.rounds, self.quick, self.say = records, rounds, quick, say
         self.sizes = {MILLION: records, HUNDRED_THOUSAND: peer_records, THOUSAND: max(records // 1000, 20), ONE: 1}

@@ -84,9 +84,9 @@ class Server:
 
     # The client in C
 
-    def load(self, file, connections=1, rate=0, seconds=0):
-        """Sends the requests of a file; every answer must be of status 200 and without an error."""
-        return tools.run(tools.client(), "load", self.port, file, connections, rate, seconds)
+    def load(self, file, connections=1, rate=0, seconds=0, status=200):
+        """Sends the requests of a file; every answer must have the status, and one of status 200 no error."""
+        return tools.run(tools.client(), "load", self.port, file, connections, rate, seconds, status)
 
     def read(self, path):
         """Reads a long answer to its end."""
@@ -115,6 +115,18 @@ class Server:
         return takers
 
     # Single requests
+
+    def exchange(self, request):
+        """Sends the bytes of a request. Returns those of the answer, which must say its length."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
+            connection.sendall(request)
+            answer = b""
+            while (end := answer.find(b"\r\n\r\n")) < 0:
+                answer += connection.recv(1 << 16)
+            fields = dict(line.lower().split(b": ", 1) for line in answer[:end].split(b"\r\n")[1:])
+            while len(answer) < end + 4 + int(fields[b"content-length"]):
+                answer += connection.recv(1 << 16)
+        return answer
 
     def send(self, path, body=None, method=None, headers=None):
         """Sends one request and reads the JSON of its answer."""
