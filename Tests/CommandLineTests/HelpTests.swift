@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct HelpTests {
     @Test(arguments: [
-        [], ["serve"], ["connect"], ["connections"], ["disconnect"], ["import"], ["schema"], ["schema", "export"],
+        [], ["serve"], ["as-icloud"], ["connect"], ["connections"], ["disconnect"], ["import"], ["schema"],
+        ["schema", "export"],
         ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
         ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"],
         ["zone", "delete"],
