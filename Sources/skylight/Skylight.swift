@@ -32,7 +32,8 @@ struct Skylight: AsyncParsableCommand {
             """,
         version: "skylight \(SkylightVersion.current)",
         subcommands: [
-            ServeCommand.self, AsICloudCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self,
+            ServeCommand.self, AsICloudCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self,
+            ConnectionsCommand.self,
             DisconnectCommand.self, ImportCommand.self, ExportCommand.self, SnapshotCommand.self, MoveCommand.self,
             QueryCommand.self, FetchCommand.self, ChangesCommand.self, SubscriptionsCommand.self,
             NotificationsCommand.self,
