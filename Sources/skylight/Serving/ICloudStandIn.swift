@@ -7,6 +7,7 @@ import Records
 /// The options of a server that answers in iCloud's place.
 struct ICloudOptions: ParsableArguments {
     @Flag(
+        name: .customLong("as-icloud"),
         help:
             "Answer for api.apple-cloudkit.com too, over TLS on a port of its own, for clients with that host compiled in. 'skylight as-icloud' says how each gets there."
     )
