@@ -339,7 +339,7 @@ import Testing
             try await Self.fill(stage.there())
             let list = try await stage.page("objects")
             #expect(try Self.row("Entry", in: list).contains("<td class=\"num\">–</td>"))
-            #expect(try Self.row("Entry", in: list).contains("journal <span class=\"faint\">→ Journal </span>"))
+            #expect(try Self.row("Entry", in: list).contains("journal <span class=\"faint\">→ Journal</span>"))
             #expect(list.contains(">Objects"), "the menu offers it now")
             let before = stage.requestCount
             let page = try await stage.page(Self.object(Self.diary))

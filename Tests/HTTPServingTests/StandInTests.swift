@@ -20,7 +20,9 @@ import Testing
     func accepted(text: String) {
         #expect(read(text) == .accepted(length: text.utf8.count))
         #expect(read(text + "\u{16}more\r\n\r\n") == .accepted(length: text.utf8.count))
-        for length in 0..<text.utf8.count { #expect(read(String(text.prefix(length))) == .incomplete, "\(length)") }
+        for length in 0..<text.utf8.count {
+            #expect(read(String(decoding: text.utf8.prefix(length), as: UTF8.self)) == .incomplete, "\(length)")
+        }
     }
 
     @Test(

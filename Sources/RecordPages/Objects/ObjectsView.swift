@@ -54,7 +54,7 @@ package enum ObjectsView {
             "many-to-many", "Many-to-many relationships",
             [
                 Table(
-                    "Many-to-many relationships", style: .narrow,
+                    "Relationships and those back", style: .narrow,
                     ["entity", "relationship", "entity", "relationship back"],
                     links.map { link in
                         Table.Row([

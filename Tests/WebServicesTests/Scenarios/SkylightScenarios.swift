@@ -52,7 +52,7 @@ extension Scenario {
             ),
             get("/skylight/1/", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get("\(root)/records/forget", 404, #"{"reason":"<has changes/follow, changes/page>"}"#),
-            post("\(root)/records/lookup", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            post("\(root)/records/resolve", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("\(root)", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get(
                 "/skylight/1/iCloud.com.example.Test/staging/private/schema", 400,
