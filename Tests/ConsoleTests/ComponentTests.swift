@@ -197,7 +197,7 @@ import Testing
             "<pre tabindex=\"0\" aria-label=\"Command\"><code data-copy-source>a<code>b</code></code></pre>",
             "<details class=\"making\" open><summary>Again</summary><section class=\"note bad\" role=\"alert\">",
             "<p><strong>Not a &lt;key&gt;</strong> <span class=\"faint\">BAD_REQUEST</span></p></section></details>",
-            "<section class=\"note good\"><p><strong>Copy it.</strong> Now.</p><ul class=\"plainlist\"><li>a</li>",
+            "<section class=\"note good\" role=\"status\"><p><strong>Copy it.</strong> Now.</p><ul class=\"plainlist\"><li>a</li>",
             "<strong>Taken</strong> <span class=\"faint\">BAD_REQUEST</span></p><p class=\"actions\"><a class=\"button\" href=\"/x\">Open</a> </p>",
             "<dl class=\"facts wide\"><div><dt>used</dt><dd>1 <progress max=\"2\" value=\"1\" aria-label=\"Used\"></progress></dd></div></dl>",
             "<dl class=\"facts\"></dl><p class=\"actions\"><a class=\"button go\" href=\"/\">Done</a> </p>",

@@ -303,7 +303,7 @@ import Testing
                     DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
                     ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
                     DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
-                    ALTER TABLE zones DROP COLUMN journalBytes; DELETE FROM grdb_migrations WHERE identifier = '5';
+                    ALTER TABLE zones DROP COLUMN journalBytes; DELETE FROM grdb_migrations WHERE identifier IN ('5', '18');
                     """)
         }
         try queue.close()

@@ -156,34 +156,34 @@ package struct Note: Component {
 
     /// `bad`, `warn` or `good`.
     let tone: String
-    /// True for what a screen reader says at once.
-    let isAlert: Bool
+    /// `alert` for what a screen reader says at once, `status` for what it says when there is time.
+    let role: String?
     let title: String
     let text: Inline?
     let parts: [any Component]
 
     /// Why a form was refused.
     package init(refusing error: PageError, _ text: Inline? = nil) {
-        (tone, isAlert, title, parts) = ("bad", true, error.reason, [])
+        (tone, role, title, parts) = ("bad", "alert", error.reason, [])
         self.text = "\(.faint(Inline(error.code)))\(text.map { " \($0)" } ?? "")"
     }
 
     package init(_ refused: RefusedForm) {
-        (tone, isAlert, title, text) = ("bad", true, refused.reason, .faint(Inline(refused.code)))
+        (tone, role, title, text) = ("bad", "alert", refused.reason, .faint(Inline(refused.code)))
         parts = refused.link.map { [Paragraph.actions([.button($0.text, $0.href)])] } ?? []
     }
 
     package init(good title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
-        (tone, isAlert, self.title, self.text, self.parts) = ("good", false, title, text, parts)
+        (tone, role, self.title, self.text, self.parts) = ("good", "status", title, text, parts)
     }
 
     /// What went wrong, while the page was not looked at or with what was sent.
     package init(bad title: String, _ text: Inline? = nil) {
-        (tone, isAlert, self.title, self.text, parts) = ("bad", true, title, text, [])
+        (tone, role, self.title, self.text, parts) = ("bad", "alert", title, text, [])
     }
 
     package init(warning title: String, _ text: Inline? = nil) {
-        (tone, isAlert, self.title, self.text, parts) = ("warn", false, title, text, [])
+        (tone, role, self.title, self.text, parts) = ("warn", nil, title, text, [])
     }
 }
 

@@ -156,7 +156,10 @@ private struct TimeSearch {
         let made = try Int64.fetchOne(
             db, sql: "SELECT max(position) FROM journal WHERE id > ? AND modifiedAt <= ?",
             [replacement, time.milliseconds])
-        position = max(position, made ?? 0)
+        // Zones that were deleted since have no records, and the time of their deletion.
+        let deleted = try Int64.fetchOne(
+            db, sql: "SELECT max(position) FROM zones WHERE moment <= ?", [time.milliseconds])
+        position = max(position, made ?? 0, deleted ?? 0)
         // The records that existed then, even if the journal no longer has the change that made them.
         let born =
             try view.zones(db).compactMap { zone in
