@@ -84,7 +84,6 @@ public enum CapabilityScenarios {
             Call(database, .keepJournal) {
                 _ = try await $0.revert(RecordReversion(recordID, to: 1, recordChangeTag: nil))
             },
-            Call(database, .readEarlierStates) { _ = try await $0.database(asOf: .position(0)) },
             Call(database, .keepSubscriptions) { _ = try await $0.subscriptions() },
             Call(database, .keepSubscriptions) { _ = try await $0.modifySubscriptions([]) },
             Call(database, .fireSubscriptions) { _ = try await $0.firings(after: nil) },

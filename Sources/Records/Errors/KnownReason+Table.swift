@@ -558,6 +558,7 @@ extension KnownReason {
         case .nothingHere:
             Row(
                 [.notFound], "There is nothing at this address",
+                "The console is at the server's own address, not at '{name}'",
                 cause: "The server has neither a service nor a page there.",
                 remedy: "Check the address for a missing or doubled part.")
         case .tooManyParts:
