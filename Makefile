@@ -27,7 +27,7 @@ BUILD := --configuration release -debug-info-format none -Xswiftc -enable-testin
 BIN = $$(swift build $(BUILD) --show-bin-path)
 
 # The tests that run on PostgreSQL, too: what the storage interface promises, histories against the model, its driver, the protocol over HTTP, and servers with a common folder.
-ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore|SeveralProcesses)Tests|WebServicesTests\.(Scenario|ProtocolAnswer|AssetRecord|AssetService|NotificationHistory|RoleMatrix)Tests|CommandLineTests\.RunningServerTests/aServerThatCannotListen
+ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|AsOfLaw|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore|SeveralProcesses)Tests|WebServicesTests\.(Scenario|ProtocolAnswer|AssetRecord|AssetService|NotificationHistory|RoleMatrix)Tests|CommandLineTests\.RunningServerTests/aServerThatCannotListen
 
 # Where chance begins: elsewhere with each commit. The tests that depend on it name the seed when they fail.
 SKYLIGHT_SEED ?= $(shell printf '%d' "0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)")
