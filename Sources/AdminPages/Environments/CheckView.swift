@@ -36,7 +36,7 @@ package enum CheckView {
                 ], forms: state != nil && state?.outcome == nil ? [] : [start]), parts)
     }
 
-    /// What a check finds, before the first one.
+    /// The kinds of problems that a check finds. The page shows them before the first check.
     private static func rules(_ place: Place) -> Section {
         Section(
             "rules", "Problems that it finds",

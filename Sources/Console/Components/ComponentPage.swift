@@ -70,7 +70,7 @@ package struct Foot: ViewModel {
     }
 }
 
-/// What is done rarely, behind `…`. What deletes comes last.
+/// The rare actions, in a menu named `…`. Deletions come last.
 package struct Menu: ViewModel {
     let label: String
     let items: [Frame.Link]
@@ -177,7 +177,7 @@ package struct Note: Component {
         (tone, role, self.title, self.text, self.parts) = ("good", "status", title, text, parts)
     }
 
-    /// What went wrong, while the page was not looked at or with what was sent.
+    /// An error: of a job in the background, or of a sent form.
     package init(bad title: String, _ text: Inline? = nil) {
         (tone, role, self.title, self.text, parts) = ("bad", "alert", title, text, [])
     }

@@ -23,7 +23,7 @@ package struct Form: Component {
     let buttonStyle: String?
     /// The label of the button for screen readers; `nil` for its text.
     let buttonLabel: String?
-    /// What can be done instead, beside the button.
+    /// Links to alternatives, beside the button.
     let links: [Frame.Link]
     let note: Inline?
 
