@@ -10,12 +10,14 @@ package struct ClientHistory: Sendable {
     /// One part per database, the most recently used first.
     package let parts: [KnownClient]
 
-    /// The anchor of the client on the page Clients. FNV-1a is enough to distinguish a few hundred clients.
+    package static let anchorPrefix = "client-"
+
+    /// The anchor of the client on the page Clients, and its name in addresses of what it has. FNV-1a is enough to distinguish a few hundred clients.
     package var anchor: String {
         var hash = FNV1a()
         hash.add(text: id)
         hash.add(user.utf8)
-        return "client-" + hash.text
+        return Self.anchorPrefix + hash.text
     }
 
     /// The age in milliseconds from which a client is late that left pages or was notified. Before, it may be about to

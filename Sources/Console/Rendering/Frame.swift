@@ -1,6 +1,7 @@
 internal import Accounts
 internal import RecordStore
 internal import Records
+internal import RequestLog
 
 /// The frame of every page: the sidebar with the record types and the pages, and the scope bar with the current
 /// location and the ways to read records.
@@ -27,7 +28,7 @@ package struct Frame: ViewModel {
             }
         }
 
-        /// What is chosen: `container`, `environment`, `database`, `as` for the user, or `zone`.
+        /// What is chosen: `container`, `environment`, `database`, `as` for the user, `zone`, or `asOf` for the state.
         let label: String
         let text: String
         let options: [Option]
@@ -37,14 +38,17 @@ package struct Frame: ViewModel {
         var find: Find?
 
         /// The heading of the menu.
-        private var title: String { label == "as" ? "User" : label.prefix(1).uppercased() + label.dropFirst() }
+        private var title: String { label == "as" ? "User" : word.prefix(1).uppercased() + word.dropFirst() }
+
+        private var word: String { label == EarlierState.parameter ? "as of" : label }
 
         /// True if the label is part of what is read, as in `zone Notes`. It is for screen readers otherwise.
-        private var isNamed: Bool { label == "as" || label == "zone" }
+        private var isNamed: Bool { ["as", "zone", EarlierState.parameter].contains(label) }
 
         func child(named name: String) -> Any? {
             switch name {
             case "label": label
+            case "word": word
             case "title": title
             case "isNamed": isNamed
             case "text": text
@@ -56,21 +60,32 @@ package struct Frame: ViewModel {
         }
     }
 
-    /// A search field that loads a page with the matches.
+    /// A field in a menu, and its button: a search, which loads a page with the matches, or a point to show.
     package struct Find: ViewModel {
-        /// The query parameter with the text.
+        /// The query parameter with the text of a search.
         package static let parameter = "find"
 
         let action: String
         let hidden: [Hidden]
-        let name = Self.parameter
+        let name: String
         let label: String
+        let button: String
 
         /// - Parameter page: The page that a match leads back to.
         package init(on tab: Tab, at place: Place, label: String, for page: SamePage?) {
             action = "\(place.path)/\(tab.rawValue)"
             hidden = (place.parameters + (page?.parameters ?? [])).map { Hidden(name: $0.name, value: $0.value) }
-            self.label = label
+            (name, self.label, button) = (Self.parameter, label, "Find")
+        }
+
+        /// The field for a point of the page's state.
+        init(pointOf visit: Visit) {
+            let address = visit.samePageNow.split(separator: "?", maxSplits: 1)
+            action = String(address[0])
+            hidden = FormFields(encoded: (address.dropFirst().first ?? "").utf8).pairs.map {
+                Hidden(name: $0.name, value: $0.value)
+            }
+            (name, label, button) = (EarlierState.parameter, "Position, time or token", "Show")
         }
     }
 
@@ -209,6 +224,8 @@ package struct Frame: ViewModel {
     let rehearsals: String?
     /// `nil` for containers of this machine alone.
     var connection: ConnectionBanner?
+    /// `nil` for a page of the present.
+    var earlier: EarlierBanner?
     /// What the last action did.
     var notice: NoticeView?
     /// How long the page waited for its database; `nil` for one that reads nothing.
@@ -218,6 +235,8 @@ package struct Frame: ViewModel {
     package static let zoneLimit = 40
     /// The maximum number of users in their menu, the most recently active ones. A search finds the others.
     static let userLimit = 12
+    /// The maximum number of zones of clients in the menu of states, the latest pulls first. The page Clients lists all.
+    static let clientLimit = 12
     /// The maximum number of types in the sidebar. The Record types page lists all.
     static let typeLimit = 60
     /// Up to this number of types, the eye is as fast as a filter.
@@ -239,7 +258,9 @@ extension Frame {
     }
 
     /// The frame of a page about a place.
-    init(page: any Page, visit: Visit, states: SidebarStates, staticFiles: StaticFiles) {
+    init(
+        page: any Page, visit: Visit, states: SidebarStates, earlier: EarlierBanner?, staticFiles: StaticFiles
+    ) {
         let place = visit.place
         let builder = FrameBuilder(visit: visit, tab: page.frameTab, states: states)
         let url = staticFiles.urls()
@@ -253,7 +274,7 @@ extension Frame {
             findAction: "\(place.path)/find",
             findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
-            connection: ConnectionBanner(visit), notice: NoticeView(visit),
+            connection: ConnectionBanner(visit), earlier: earlier, notice: NoticeView(visit),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -274,7 +295,7 @@ struct FrameBuilder {
     func here(_ place: Place) -> String { same.link(at: place) }
 
     var menus: [Frame.Menu] {
-        [container, environment, database, user, zone]
+        [container, environment, database, user, zone] + (visit.pageOfStates == nil ? [] : [point])
     }
 
     private var container: Frame.Menu {
@@ -308,7 +329,7 @@ struct FrameBuilder {
                             $0.address.environment = environment
                             $0.address = $0.address.reached(
                                 by: visit.connection == nil ? [] : visit.accounts.connections(of: $0.address.container))
-                            $0.zone = .unspecified
+                            ($0.zone, $0.asOf) = (.unspecified, nil)
                         }),
                     isCurrent: environment == place.address.environment)
             },
@@ -323,7 +344,8 @@ struct FrameBuilder {
                     text: scope.rawValue, note: scope.explanation,
                     href: here(
                         place.with {
-                            $0.address.scope = scope; $0.zone = .unspecified
+                            $0.address.scope = scope
+                            ($0.zone, $0.asOf) = (.unspecified, nil)
                         }), isCurrent: scope == place.address.scope)
             },
             more: nil)
@@ -357,7 +379,7 @@ struct FrameBuilder {
                     href: here(
                         place.with {
                             $0.user = user.handle == User.developerHandle ? nil : user.handle
-                            $0.zone = .unspecified
+                            ($0.zone, $0.asOf) = (.unspecified, nil)
                         }),
                     isCurrent: user == visit.people.actor)
             },
@@ -372,7 +394,12 @@ struct FrameBuilder {
         let current = place.zoneID
         var options = [
             Frame.Menu.Option(
-                text: "all zones", note: nil, href: here(place.with { $0.zone = .all }), isCurrent: current == nil)
+                text: "all zones", note: nil,
+                href: here(
+                    place.with {
+                        $0.zone = .all
+                        if visit.earlier?.eyes != nil { $0.asOf = nil }
+                    }), isCurrent: current == nil)
         ]
         options += visit.zones.prefix(Frame.zoneLimit).map { zone in
             Frame.Menu.Option(
@@ -388,6 +415,30 @@ struct FrameBuilder {
                     text: "\(Digits.grouped(left)) more zones", href: place.link(Tab.zones.rawValue, same.parameters))
                 : Frame.Link(text: "Zones", href: place.link(Tab.zones.rawValue)),
             find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone", for: same) : nil)
+    }
+
+    /// The state that the page shows: now, a client's, or that of a point.
+    private var point: Frame.Menu {
+        let eyes = ClientEyes.all(visit)
+        let options = eyes.prefix(Frame.clientLimit).map { eyes in
+            let there = visit.place(of: eyes.history.user, in: eyes.address).inZone(eyes.zoneID).with {
+                $0.asOf = eyes.history.anchor
+            }
+            return Frame.Menu.Option(
+                text: eyes.name,
+                note: [
+                    visit.zoneName(eyes.zoneID), visit.people.name(of: eyes.history.user),
+                    eyes.feed.lastPulled.agoText(at: .now()),
+                ].joined(separator: ", "),
+                href: visit.samePage(at: there), isCurrent: there == place)
+        }
+        return Frame.Menu(
+            label: EarlierState.parameter, text: visit.earlier?.words ?? "now",
+            options: [
+                Frame.Menu.Option(text: "now", note: nil, href: visit.samePageNow, isCurrent: visit.earlier == nil)
+            ] + options,
+            more: eyes.isEmpty ? nil : Frame.Link(text: "Clients", href: place.link(Tab.clients.rawValue)),
+            find: Frame.Find(pointOf: visit))
     }
 
     var ways: [Frame.Entry] {

@@ -92,7 +92,9 @@ extension ConsoleRoute {
     ) -> ConsoleRoute {
         let traits = Set(traits)
         return ConsoleRoute(.get, path, traits) { asked in
-            try await answer(try await Visit(asked, fields: asked.query, traits))
+            let visit = try await Visit(asked, fields: asked.query, traits)
+            if let refusal = visit.refusal { throw refusal }
+            return try await answer(visit)
         }
     }
 
@@ -327,7 +329,9 @@ extension Console {
             )
         }
         let states = await SidebarStates(visit, check: runs.check(of: visit.place), faults: faults.active.count)
-        let frame = Frame(page: page, visit: visit, states: states, staticFiles: renderer.staticFiles)
+        let frame = Frame(
+            page: page, visit: visit, states: states, earlier: try await EarlierBanner(visit),
+            staticFiles: renderer.staticFiles)
         return try renderer.response(page, in: frame)
     }
 }

@@ -14,6 +14,8 @@ package struct Place: Sendable, Hashable {
     /// The handle of the acting user; `nil` for the developer.
     package var user: String?
     package var zone: Zone
+    /// The point of the earlier state that pages show, as the address names it; `nil` for now.
+    package var asOf: String?
 
     package init(address: DatabaseAddress, user: String?, zone: Zone) {
         (self.address, self.user, self.zone) = (address, user, zone)
@@ -66,6 +68,18 @@ extension Place {
         user.map { [("user", $0)] } ?? []
     }
 
+    /// The query parameter for the point of an earlier state.
+    package var pointParameters: [(name: String, value: String)] {
+        asOf.map { [(EarlierState.parameter, $0)] } ?? []
+    }
+
+    /// True for the pages that show earlier states, and for the files of their answers. All others show the present
+    /// one, and change it.
+    static func showsEarlierStates(_ page: some StringProtocol) -> Bool {
+        let name = page.prefix { $0 != "." }
+        return name == "query" || name == "fetch" || name == "record"
+    }
+
     package var zoneParameters: [(name: String, value: String)] {
         switch zone {
         case .unspecified: []
@@ -74,9 +88,11 @@ extension Place {
         }
     }
 
-    /// A link to one of the pages of this place.
+    /// A link to one of the pages of this place. Pages that show earlier states keep the point.
     package func link(_ page: String, _ parameters: [(name: String, value: String)] = []) -> String {
-        FormFields.url("\(path)/\(page)", self.parameters + parameters)
+        FormFields.url(
+            "\(path)/\(page)",
+            self.parameters + (Self.showsEarlierStates(page) ? pointParameters : []) + parameters)
     }
 
     /// The page of a record.

@@ -134,11 +134,11 @@ extension Visit {
     /// The number of shares to look into.
     private static let shareLimit = 50
 
-    /// False if every save is refused: in production of a container in iCloud that is connected for reading, and to a
+    /// False if every save is refused: in an earlier state, in production of a container in iCloud that is connected for reading, and to a
     /// guest who may only read.
     /// - Parameter zoneID: `nil` for all zones.
     package func canSave(in zoneID: ZoneID?) async throws -> Bool {
-        if connection?.isReadOnly ?? false { return false }
+        if earlier != nil || connection?.isReadOnly ?? false { return false }
         guard place.address.scope == .shared, database.can(.listShares) else { return true }
         do {
             let shares = try await measure {

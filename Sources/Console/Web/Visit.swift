@@ -15,6 +15,10 @@ package struct Visit: Sendable {
     package internal(set) var place: Place
     package internal(set) var fields: FormFields
     package internal(set) var database: any RecordDatabase
+    /// The earlier state that the page shows; `nil` for the present one.
+    package internal(set) var earlier: EarlierState?
+    /// The name of the page, if it shows earlier states and the database has them.
+    private(set) var pageOfStates: String?
     package let engine: any RecordEngine
     /// The containers in iCloud; `nil` if this console can't connect to any.
     package let connections: ConfirmingConnections?
@@ -133,6 +137,10 @@ extension Visit {
             server: request.ownOrigin, isChanging: request.method == .post,
             confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil,
             stopwatch: stopwatch)
+        let page = parts.dropFirst(4).joined(separator: "/")
+        guard request.method == .get, Place.showsEarlierStates(page) else { return }
+        if database.can(.readEarlierStates) { pageOfStates = page }
+        if let point = query.text(EarlierState.parameter) { try await lookBack(to: point) }
     }
 
     /// - Parameters:
@@ -222,6 +230,16 @@ extension Visit {
                 database, isHere ? try await database.zones() : [],
                 database.can(.showSchema) ? try await database.require(.showSchema).schema() : nil
             )
+        }
+    }
+
+    /// A database as one of its users sees it.
+    package func place(of user: Name, in address: DatabaseAddress) -> Place {
+        let handle = people.user(user)?.handle ?? user.string
+        return place.with {
+            $0.address = address
+            $0.user = handle == User.developerHandle ? nil : handle
+            ($0.zone, $0.asOf) = (.unspecified, nil)
         }
     }
 

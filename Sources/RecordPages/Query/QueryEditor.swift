@@ -93,7 +93,7 @@ extension QueryEditor {
         (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
         (action, otherAction) = explains ? (explain, query) : (query, explain)
         hidden =
-            place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [
+            (place.userParameters + place.pointParameters).map { Frame.Hidden(name: $0.name, value: $0.value) } + [
                 Frame.Hidden(name: "of", value: type.name.string)
             ]
             + (form.showsAllColumns ? [Frame.Hidden(name: "columns", value: "all")] : [])

@@ -23,7 +23,7 @@ struct QueryTextForm: ViewModel {
     let problem: Problem?
 
     init(_ form: QueryForm, type: RecordType, visit: Visit) {
-        let parameters = visit.place.parameters + form.changed { _ in }.parameters
+        let parameters = visit.place.parameters + visit.place.pointParameters + form.changed { _ in }.parameters
         kept = parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         placeholder = Self.example(of: type)
         guard let typed = visit.fields[Self.fieldName] else {

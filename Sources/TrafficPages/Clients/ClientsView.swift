@@ -72,6 +72,8 @@ struct ClientPanel: ViewModel {
         let zone: String
         let zoneHref: String?
         let database: String
+        /// Query through the client's eyes; `nil` without a token.
+        let eyes: String?
         let behind: String
         /// `good`, `warn`, `bad` or `faint`.
         let behindTone: String
@@ -122,7 +124,7 @@ extension ClientPanel {
         for part in history.parts {
             let feeds = part.feeds
             for feed in feeds {
-                rows.append(try await Row(feed, of: part, user: history.user, tokens: tokens, visit: visit))
+                rows.append(try await Row(feed, of: part, history, tokens: tokens, visit: visit))
             }
             let shown = Set(feeds.flatMap(\.warnings.keys))
             flags += Flag.all(part.warnings.filter { !shown.contains($0.key) }, visit)
@@ -190,14 +192,15 @@ extension ClientPanel.Flag {
 }
 
 extension ClientPanel.Row {
-    fileprivate init(_ feed: ClientFeed, of client: KnownClient, user: Name, tokens: TokenReader, visit: Visit)
-        async throws
-    {
-        let address = client.address
+    fileprivate init(
+        _ feed: ClientFeed, of client: KnownClient, _ history: ClientHistory, tokens: TokenReader, visit: Visit
+    ) async throws {
+        let (address, user) = (client.address, history.user)
         let there = visit.place(of: user, in: address).with { $0.zone = .all }
         zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
         zoneHref = feed.zoneID.map { there.inZone($0).link("changes") } ?? there.link("changes")
         database = address.words
+        eyes = ClientEyes.link(history, feed, at: there, visit)
         sent =
             if let token = feed.lastSent { try await tokens.position(of: token, in: address, of: user, visit) } else {
                 PullRow.TokenPosition(text: "no token", href: nil, note: nil)

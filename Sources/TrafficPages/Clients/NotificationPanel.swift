@@ -78,16 +78,6 @@ extension Visit {
             in: DatabaseAddress(
                 container: place.address.container, environment: place.address.environment, scope: scope))
     }
-
-    /// A database as one of its users sees it.
-    func place(of user: Name, in address: DatabaseAddress) -> Place {
-        let handle = people.user(user)?.handle ?? user.string
-        return place.with {
-            $0.address = address
-            $0.user = handle == User.developerHandle ? nil : handle
-            $0.zone = .unspecified
-        }
-    }
 }
 
 // MARK: - Search for the facts
