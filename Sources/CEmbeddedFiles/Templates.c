@@ -346,6 +346,9 @@ static const char record_history_mustache[] = {
 static const char record_history_panel_mustache[] = {
 #embed "../../Templates/record_history_panel.mustache" suffix(, 0)
 };
+static const char record_mark_mustache[] = {
+#embed "../../Templates/record_mark.mustache" suffix(, 0)
+};
 static const char record_name_mustache[] = {
 #embed "../../Templates/record_name.mustache" suffix(, 0)
 };
@@ -360,6 +363,9 @@ static const char record_restore_mustache[] = {
 };
 static const char record_sharing_mustache[] = {
 #embed "../../Templates/record_sharing.mustache" suffix(, 0)
+};
+static const char record_since_mustache[] = {
+#embed "../../Templates/record_since.mustache" suffix(, 0)
 };
 static const char refresh_mustache[] = {
 #embed "../../Templates/refresh.mustache" suffix(, 0)
@@ -660,11 +666,13 @@ static const struct embedded_file files[] = {
     {"record_graph.mustache", record_graph_mustache},
     {"record_history.mustache", record_history_mustache},
     {"record_history_panel.mustache", record_history_panel_mustache},
+    {"record_mark.mustache", record_mark_mustache},
     {"record_name.mustache", record_name_mustache},
     {"record_new.mustache", record_new_mustache},
     {"record_referrers.mustache", record_referrers_mustache},
     {"record_restore.mustache", record_restore_mustache},
     {"record_sharing.mustache", record_sharing_mustache},
+    {"record_since.mustache", record_since_mustache},
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
     {"refused_form.mustache", refused_form_mustache},

@@ -147,7 +147,8 @@ extension RecordRow<FetchTable.Cell> {
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         recordName = record.recordID.recordName.string
         title = answer.titles[record.recordID]
-        pick = PickedRecord(record).text(in: visit.place)
+        mark = answer.since[record.recordID]
+        pick = visit.pick(record)
         let zone =
             answer.showsZones
             ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []

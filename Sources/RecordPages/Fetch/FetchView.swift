@@ -30,8 +30,10 @@ package struct FetchView: Page {
     struct Found: ViewModel {
         let href: String
         let title: String?
-        /// Identifies the record in actions on ticked records.
-        let pick: String
+        /// What is another now, in an earlier state.
+        let mark: RecordMark?
+        /// Identifies the record in actions on ticked records; `nil` in an earlier state.
+        let pick: String?
         /// The zone, if records of all zones are shown.
         let zone: String?
         let type: String
@@ -134,10 +136,11 @@ extension FetchView {
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
                 let missing = zip(recordIDs, results).compactMap { $1.isMissing ? $0.recordName : nil }
                 let titles = try await titles(in: results.compactMap { try? $0.get() }, visit)
+                let since = try await SinceThen(results.compactMap { try? $0.get() }, keys: keys.set, visit)
                 let answer = FetchAnswer(
                     items: Array(zip(recordIDs, results)), showsZones: zoneID == nil,
                     whereabouts: try await RecordTrace.all(of: missing, notIn: zoneID, visit),
-                    links: links, titles: titles)
+                    links: links, titles: titles, since: since)
                 if withAssets {
                     assets = try AssetTable(answer, visit: visit)
                 } else if isTable {
@@ -163,7 +166,9 @@ extension FetchView {
             folded: noZones
                 ? nil : folded(asked, results, visit),
             action: "\(visit.place.path)/fetch",
-            hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            hidden: (visit.place.userParameters + visit.place.pointParameters).map {
+                Frame.Hidden(name: $0.name, value: $0.value)
+            },
             zones: there.zoneChoices(
                 allowsAll: zoneID == nil || visit.zones.count > 1 || visit.place.address.scope == .shared),
             names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
@@ -175,7 +180,7 @@ extension FetchView {
                 : "\(Digits.count(unsearched, "zone")) of this database \(unsearched == 1 ? "is" : "are") not searched. Choose a zone to search it.",
             rows: rows, assets: assets, table: table,
             shape: isTable ? "table" : nil,
-            picking: foundCount == 0 || withAssets
+            picking: foundCount == 0 || withAssets || visit.earlier != nil
                 ? nil
                 : PickingBar(
                     back: there.place.link("fetch", parameters + shape), asks: await visit.asksBeforeDeletions(),
@@ -264,6 +269,8 @@ struct FetchAnswer {
     let whereabouts: [Name: [RecordTrace]]
     let links: AssetLinks?
     let titles: ReferencedTitles
+    /// How the records of an earlier state differ now.
+    let since: SinceThen
 
     var records: [StoredRecord] { items.compactMap { try? $1.get() } }
 }
@@ -305,7 +312,8 @@ extension FetchView.Found {
         }
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         title = answer.titles[record.recordID]
-        pick = PickedRecord(record).text(in: visit.place)
+        mark = answer.since[record.recordID]
+        pick = visit.pick(record)
         self.type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
         self.fields = fields.prefix(FetchView.shownFields).map {
@@ -416,6 +424,7 @@ struct RecordTrace: ViewModel {
     /// - Returns: the traces by name. iCloud is not asked for them: each zone takes a request, and it keeps no journal.
     static func all(of missing: [Name], notIn asked: ZoneID?, _ visit: Visit) async throws -> [Name: [RecordTrace]] {
         guard visit.connection == nil, !missing.isEmpty else { return [:] }
+        if visit.earlier != nil { return try await added(among: missing, asked, visit) }
         let missing = Array(missing.prefix(nameLimit))
         let others = asked.map { asked in visit.zones.map(\.zoneID).filter { !visit.place.isSame($0, asked) } } ?? []
         let found = others.isEmpty ? [:] : try await ZoneSearch(for: missing, in: others, of: visit).records
@@ -440,6 +449,20 @@ struct RecordTrace: ViewModel {
             }
         }
         return traces
+    }
+
+    /// Records that an earlier state did not have yet, and that are there now.
+    private static func added(among missing: [Name], _ asked: ZoneID?, _ visit: Visit) async throws -> [Name:
+        [RecordTrace]]
+    {
+        guard let zoneID = asked else { return [:] }
+        let recordIDs = missing.prefix(nameLimit).map { RecordID(recordName: $0, zoneID: zoneID) }
+        let found = try await visit.measure { try await visit.present.fetch(recordIDs, desiredKeys: []) }
+        let now = visit.place.with { $0.asOf = nil }
+        return Dictionary(
+            found.compactMap { try? $0.get().recordID.recordName }.map { name in
+                (name, [RecordTrace(text: "there now", href: now.link(toRecord: name, in: zoneID), restore: nil)])
+            }, uniquingKeysWith: { first, _ in first })
     }
 }
 

@@ -68,7 +68,7 @@ struct RecordAssets: ViewModel {
                 invitation: invitation,
                 inputID: "upload-\(index + 1)", files: own)
         }
-        takesUploads = visit.connection == nil
+        takesUploads = visit.connection == nil && visit.earlier == nil
         fetch =
             visit.origin != nil && files.contains { $0.complaint != nil }
             ? visit.place.inZone(zoneID).link("mirror/files") : nil

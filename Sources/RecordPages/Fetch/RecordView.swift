@@ -54,8 +54,9 @@ package struct RecordView: Page {
         let duplicate: String?
         /// The link that copies it to another zone, environment, database or user.
         let copy: String?
-        let compare: String
-        let delete: String
+        /// `nil` in an earlier state, as all that changes the record.
+        let compare: String?
+        let delete: String?
         /// The change tag that the deletion requires; `nil` to ask before it.
         let deletedTag: String?
         let changes: String?
@@ -79,6 +80,8 @@ package struct RecordView: Page {
     let recordName: String
     let zone: String
     let body: Body?
+    /// What became of the record of an earlier state; `nil` for the present one.
+    let since: RecordSince?
     let complaint: PageError?
     /// `nil` if there is a record, or if nobody knows of one.
     let deletion: Deletion?
@@ -108,6 +111,8 @@ package struct AskedRecord: Sendable {
     fileprivate let original: Visit
     /// The reason why there is no record.
     fileprivate let complaint: PageError?
+    /// False for a record whose earlier state is no longer kept.
+    fileprivate let isKnown: Bool
 
     package init(_ visit: Visit) async throws {
         guard let name = visit.fields.text("name").map({ Name($0) }) else {
@@ -118,9 +123,9 @@ package struct AskedRecord: Sendable {
         original = visit
         self.visit = visit.inZone(zoneID)
         do {
-            (record, complaint) = (try await RecordView.record(name, in: zoneID, visit: self.visit), nil)
+            (record, complaint, isKnown) = (try await RecordView.record(name, in: zoneID, visit: self.visit), nil, true)
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
-            (record, complaint) = (nil, PageError(error))
+            (record, complaint, isKnown) = (nil, PageError(error), error.known != .stateNotKnown)
         }
     }
 }
@@ -144,7 +149,9 @@ extension RecordView {
         let deletion = body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil
         return RecordView(
             title: "\(name)", recordName: name.string,
-            zone: visit.zoneName(zoneID), body: body, complaint: complaint,
+            zone: visit.zoneName(zoneID), body: body,
+            since: try await RecordSince(asked.record, isKnown: asked.isKnown, asked.recordID, there),
+            complaint: complaint,
             deletion: deletion,
             isLost: body == nil && history == nil && visit.fields["notice"] == Notice.recordDeleted.rawValue,
             whereabouts: body == nil && deletion == nil
@@ -229,7 +236,8 @@ extension RecordView.Body {
         heading = titles[record.recordID]
         self.type = record.recordType.string
         typeHref = place.link("type", [("type", record.recordType.string)])
-        let isEditable = record.recordType != Schema.usersType
+        let isPresent = visit.earlier == nil
+        let isEditable = isPresent && record.recordType != Schema.usersType
         let named = [("name", record.recordID.recordName.string)]
         fields = values.map { field in
             let known = isEditable ? type?.queryField(named: field.name).flatMap { visit.edit($0) } : nil
@@ -260,8 +268,8 @@ extension RecordView.Body {
         edit = isEditable ? place.link("record/edit", named) : nil
         duplicate = isEditable ? place.link("record/duplicate", named) : nil
         copy = isEditable ? place.link("record/copy", named) : nil
-        compare = place.link("record/compare", named)
-        delete = place.link("record/delete", named)
+        compare = isPresent ? place.link("record/compare", named) : nil
+        delete = isPresent ? place.link("record/delete", named) : nil
         deletedTag = await visit.asksBeforeDeletions() ? nil : record.recordChangeTag
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])

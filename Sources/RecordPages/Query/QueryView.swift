@@ -44,6 +44,8 @@ package struct QueryView: Page {
     let complaint: PageError?
     /// A remark in place of an answer, for example about a missing value.
     let remark: String?
+    /// The records of an earlier state that the journal no longer has.
+    let notKnown: Inline?
     let facet: FacetPanel?
     let map: LocationMap?
     let table: ResultTable?
@@ -104,7 +106,7 @@ extension QueryView {
         let asks = await visit.asksBeforeDeletions()
         func page(
             refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, facet: FacetPanel? = nil,
-            map: LocationMap? = nil, table: ResultTable? = nil,
+            map: LocationMap? = nil, table: ResultTable? = nil, notKnown: Inline? = nil,
             noMatch: NoMatch? = nil, footer: Footer? = nil, canSave: Bool = false
         ) -> QueryView {
             let footer = footer ?? notRun(visit)
@@ -123,11 +125,11 @@ extension QueryView {
                     title: title),
                 addition: visit.place.link(
                     "query", form.adding("filter", visit).parameters + [FoldedForm.editing]),
-                editor: editor, refusal: refusal, complaint: complaint, remark: remark,
+                editor: editor, refusal: refusal, complaint: complaint, remark: remark, notKnown: notKnown,
                 facet: facet, map: map, table: table, noMatch: noMatch,
                 firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
-                picking: table == nil
+                picking: table == nil || visit.earlier != nil
                     ? nil
                     : PickingBar(
                         back: form, total: footer.all, hasMore: footer.next != nil || form.page > 1, canSave: canSave,
@@ -168,21 +170,24 @@ extension QueryView {
                 continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
             let footer = try await Footer(answer, to: request, form: form, plan: plan, counts: counts, visit: visit)
+            let notKnown = Inline(notKnown: answer.notKnown, visit)
             if answer.records.isEmpty {
                 return page(
+                    notKnown: notKnown,
                     noMatch: try await NoMatch(
                         form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), footer: footer)
             }
             let links = try await visit.links(toAssetsOf: answer.records)
             let table = try await ResultTable(
-                answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
+                answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links,
+                since: SinceThen(answer.records, keys: keys, visit), visit: visit)
             var facet: FacetPanel?
             if let counted {
                 facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit)
             }
             let map = try drawn.flatMap { try LocationMap(answer.records, $0, form: form, visit: visit) }
             return page(
-                facet: facet, map: map, table: table, footer: footer,
+                facet: facet, map: map, table: table, notKnown: notKnown, footer: footer,
                 canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
@@ -201,11 +206,13 @@ extension QueryView {
             ? nil
             : TypeQuestion(
                 action: "\(place.path)/query",
-                hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+                hidden: (place.userParameters + place.pointParameters).map {
+                    Frame.Hidden(name: $0.name, value: $0.value)
+                },
                 zones: visit.zoneChoices(allowsAll: place.address.scope != .public), mirrorOffer: MirrorOffer(visit))
         return QueryView(
             title: "Query", heading: "Query", returned: nil, fields: nil, folded: nil, addition: nil,
-            editor: nil, refusal: nil, complaint: nil, remark: nil,
+            editor: nil, refusal: nil, complaint: nil, remark: nil, notKnown: nil,
             facet: nil, map: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil,
             footer: nil)
@@ -216,6 +223,35 @@ extension QueryView {
             count: "Not run", outcome: "not run", all: nil, countAll: nil, page: nil,
             first: nil, previous: nil,
             next: nil, marker: nil, exports: nil)
+    }
+}
+
+extension Inline {
+    /// The number of records that are named.
+    private static let namedLimit = 12
+
+    /// What is not known of an earlier state, record by record; `nil` if all is known.
+    fileprivate init?(notKnown: NotKnown, _ visit: Visit) {
+        if notKnown.isEmpty { return nil }
+        var text: Inline = ""
+        if notKnown.count > 0 {
+            let named = notKnown.records.prefix(Self.namedLimit)
+            let rest = notKnown.count - named.count
+            let links = named.map {
+                Inline.link($0.recordName.string, visit.place.link(toRecord: $0.recordName, in: $0.zoneID))
+            }
+            text = "\(strong: "\(Digits.count(notKnown.count, "record")) not known.")"
+            text =
+                text + " Changed since, and the earlier versions are no longer kept: " + .list(links)
+                + Inline(rest > 0 ? " and \(Digits.grouped(rest)) more. " : ". ")
+        }
+        if !notKnown.zones.isEmpty {
+            text =
+                text
+                + Inline(
+                    "Zones whose state is not known: \(notKnown.zones.map(visit.zoneName).joined(separator: ", ")).")
+        }
+        self = text
     }
 }
 

@@ -233,6 +233,11 @@ struct PickedRecord: Sendable {
 }
 
 extension Visit {
+    /// Identifies a record in the form of ticked records; `nil` in an earlier state, which no action changes.
+    func pick(_ record: StoredRecord) -> String? {
+        earlier == nil ? PickedRecord(record).text(in: place) : nil
+    }
+
     /// The distinct records in the request's form.
     /// - Throws: `RecordError` BAD_REQUEST if there are none, or more than a page shows.
     func pickedRecords() throws -> [PickedRecord] {

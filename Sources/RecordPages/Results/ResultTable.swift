@@ -40,10 +40,11 @@ struct ResultTable: ViewModel {
     /// - Parameters:
     ///   - showsZones: true if the records may be from several zones.
     ///   - links: creates the download links of assets.
+    ///   - since: how the records differ now.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     init(
         _ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?,
-        visit: Visit
+        since: SinceThen, visit: Visit
     ) async throws {
         caption = "Records of type \(type.name)"
         let decoded = try records.map { record in
@@ -130,7 +131,8 @@ struct ResultTable: ViewModel {
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),
                 recordName: record.recordID.recordName.string,
-                title: titles[record.recordID], pick: PickedRecord(record).text(in: visit.place), cells: cells)
+                title: titles[record.recordID], mark: since[record.recordID],
+                pick: visit.pick(record), cells: cells)
         }
     }
 
@@ -210,7 +212,7 @@ struct TableColumn: ViewModel {
 extension Visit {
     /// - Returns: the ``TableColumn/edit`` of a field.
     func edit(_ field: QueryField) -> String? {
-        if field.isSystem || connection?.isReadOnly ?? false { return nil }
+        if field.isSystem || earlier != nil || connection?.isReadOnly ?? false { return nil }
         let type = field.definition.type
         return !type.isList && [.string, .int64, .double, .timestamp, .reference].contains(type.valueType)
             ? "short" : "long"
@@ -229,8 +231,10 @@ struct RecordRow<Cell: Sendable>: ViewModel {
     let recordName: String
     /// `nil` for a record without one.
     let title: String?
-    /// Identifies the record in actions on ticked records.
-    let pick: String
+    /// What is another now, in an earlier state.
+    let mark: RecordMark?
+    /// Identifies the record in actions on ticked records; `nil` in an earlier state.
+    let pick: String?
     let cells: [Cell]
 
     func child(named name: String) -> Any? {
@@ -238,7 +242,8 @@ struct RecordRow<Cell: Sendable>: ViewModel {
         case "href": href
         case "recordName": recordName
         case "title": title ?? Absent()
-        case "pick": pick
+        case "mark": mark ?? Absent()
+        case "pick": pick ?? Absent()
         case "cells": cells
         default: nil
         }
