@@ -260,10 +260,10 @@ package.targets += [
     tests(
         "ConsoleTests",
         of: [
-            "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "DataTransfer", "ConsolePages",
-            "RecordPages", "TrafficPages", "AdminPages", "Console", "WebServices", "RemoteRecordStore",
-            "CloudKitClient", "HTTPServing", "Accounts", "AssetStore", "RequestLog", "RecordStore", "Records", crypto,
-            hummingbird, hummingbirdTesting, httpTypes, logging, nioCore,
+            "InMemoryRecordStore", "StoreScenarios", "TestStores", "TestSupport", "LoopbackServing", "DataTransfer",
+            "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "WebServices", "RemoteRecordStore",
+            "CloudKitClient", "HTTPServing", "Accounts", "AssetStore", "RequestLog", "SQLRecordStore", "RecordStore",
+            "Records", crypto, hummingbird, hummingbirdTesting, httpTypes, logging, nioCore,
         ]),
     tests(
         "CommandLineTests",

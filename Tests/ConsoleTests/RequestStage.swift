@@ -15,13 +15,13 @@ import Testing
 
 @testable import Console
 
-/// A console over the in-memory engine, with a log that tests fill like the web services would.
+/// A console over an engine, the in-memory one if nothing else is said, with a log that tests fill like the web services would.
 struct RequestStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
     static let zone = ZoneID(zoneName: "Notes")
 
     let log: RequestLog
-    let engine: InMemoryRecordEngine
+    let engine: any RecordEngine
     let accounts: Accounts
     let address: DatabaseAddress
     let user: Caller
@@ -36,12 +36,13 @@ struct RequestStage: Sendable {
     ///   - sender: sends notifications again.
     ///   - answering: the web services' answer to a replayed request; the id of the context is that of the request.
     static func with(
-        log: RequestLog = RequestLog(), journal: JournalLimits = .standard, device: String? = nil,
+        engine: (any RecordEngine)? = nil, log: RequestLog = RequestLog(), journal: JournalLimits = .standard,
+        device: String? = nil,
         access: AccessControl.Mode = .open,
         answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
         sender: (any NotificationSender)? = nil, _ body: @Sendable (RequestStage) async throws -> Void
     ) async throws {
-        let engine = InMemoryRecordEngine(journal: journal)
+        let engine = engine ?? InMemoryRecordEngine(journal: journal)
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
         let container = try #require(ContainerID("iCloud.com.example.App"))
@@ -89,10 +90,12 @@ struct RequestStage: Sendable {
     }
 
     @discardableResult
-    func save(_ name: Name, type: Name = "Note", in zoneID: ZoneID = RequestStage.zone) async throws -> StoredRecord {
+    func save(
+        _ name: Name, type: Name = "Note", title: String = "t", in zoneID: ZoneID = RequestStage.zone
+    ) async throws -> StoredRecord {
         let operation = RecordOperation(
             .forceUpdate, recordName: name, recordType: type,
-            fields: ["title": FieldInput(.string("t")), "rank": FieldInput(.int64(1))])
+            fields: ["title": FieldInput(.string(title)), "rank": FieldInput(.int64(1))])
         let results = try await database.modify(ModifyRequest([operation], zoneID: zoneID))
         guard case .saved(let record)? = try results.first?.get() else {
             throw RecordError(.internalError, "not a save")
