@@ -85,6 +85,8 @@ import Testing
             #expect(
                 page.contains("clients?zone=Notes#\(story.tablet)") && page.contains("changes?zone=Notes&amp;since=1"))
             for change in ["New record", "Change all", "Pick old", "data-edit"] { #expect(!page.contains(change)) }
+            // The sidebar has the pages of the present.
+            #expect(page.contains("/private/notifications?zone=Notes\""))
             let record = try await story.page("record?name=old&")
             for change in ["record/edit", "record/delete", "record/copy", "Duplicate"] {
                 #expect(!record.contains(change))

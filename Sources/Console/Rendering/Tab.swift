@@ -101,7 +101,8 @@ package enum Tab: String, Sendable, CaseIterable {
     /// The letter of the keyboard shortcut, after the key `g`.
     var key: String? { row.key }
 
-    fileprivate func isOffered(at visit: Visit) -> Bool { row.isOffered(visit) }
+    /// Whatever state the page shows, the other pages are of the present.
+    fileprivate func isOffered(at visit: Visit) -> Bool { row.isOffered(visit.ofPresent) }
 
     /// True for CloudKit's own tabs, the three ways to read records. They are one click away on every page.
     var readsRecords: Bool { self == .query || self == .fetch || self == .changes }

@@ -53,6 +53,13 @@ extension Visit {
     /// The database as it is now, whatever state the page shows.
     package var present: any RecordDatabase { earlier?.database.base ?? database }
 
+    /// The same visit of the present.
+    var ofPresent: Visit {
+        var visit = self
+        (visit.database, visit.earlier) = (present, nil)
+        return visit
+    }
+
     /// The same page at another place or point. The markers of pages are of one state.
     package func samePage(at place: Place) -> String {
         let own = ["user", "zone", "owner", "marker", "page", "notice", EarlierState.parameter]
