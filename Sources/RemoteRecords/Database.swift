@@ -349,8 +349,19 @@ extension DatabaseCalls {
     // MARK: Zones
 
     /// Fetches all zones of the database.
+    /// - Throws: ``OperationError``: `partialFailure` with the zones that could not be read. `results(of:)` has the
+    ///   others too.
     public func allRecordZones() async throws(OperationError) -> [ReceivedZone] {
-        try await results(of: FetchRecordZones()).compactMap { try? $0.result.get() }
+        var zones: [ReceivedZone] = []
+        var errors: [OperationError.Item: OperationError] = [:]
+        for (zoneID, result) in try await results(of: FetchRecordZones()) {
+            switch result {
+            case .success(let zone): zones.append(zone)
+            case .failure(let error): errors[.zone(zoneID)] = error
+            }
+        }
+        if !errors.isEmpty { throw .partialFailure(errors) }
+        return zones
     }
 
     /// Fetches zones by their IDs. Each ID has its own result.

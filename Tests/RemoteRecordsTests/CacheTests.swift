@@ -222,6 +222,35 @@ import Testing
         }
     }
 
+    /// After a history that was skipped, nothing else would bring the record.
+    @Test func aPrefetchTellsOfARecordThatCannotBeRead() async throws {
+        let unreadable = #""recordName":"b","serverErrorCode":"INTERNAL_ERROR","reason":"lost""#
+        try await Self.withSaves({ _ in records(item("a", tag: "1"), unreadable) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            let error = await operationError { try await cache.prefetch(Query(recordType: "Item"), in: zone) }
+            #expect(error?.code == .internalError)
+            let names = try await cache.records(ofType: "Item", in: zone).map(\.recordID.recordName)
+            #expect(names == ["a"])
+        }
+    }
+
+    /// The file could not be read again with it.
+    @Test func aRecordWithoutANameIsRefused() async throws {
+        try await Self.withSaves({ _ in records(item("b", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            for (what, record) in [
+                ("name", Record(recordType: "Item", recordID: Self.recordID(""))),
+                ("type", Record(recordType: "", recordID: Self.recordID("a"))),
+                ("zone", Record(recordType: "Item", in: ZoneID(zoneName: "" as Name))),
+            ] {
+                let error = await operationError { try await cache.save(record) }
+                #expect(error?.code == .invalidArguments && error?.reason.contains(what) == true)
+            }
+            let kept = try await cache.records(ofType: "Item", in: zone)
+            #expect(kept.isEmpty)
+        }
+    }
+
     /// The program ends while its save is on its way, or after the server made it. The next one fetches first.
     @Test(arguments: [true, false]) func aSaveIsMadeOnceHoweverTheProgramEnds(arrives: Bool) async throws {
         try await Self.live { server, container, folder in

@@ -169,6 +169,23 @@ import Testing
         #expect(again.withoutChanges.parent == nil && !again.withoutChanges.hasChanges)
     }
 
+    /// Without these values, their keys would be changed to none, and the next save would remove what the server has.
+    @Test func valuesThatAServerRefusesAreKept() throws {
+        var place = Location(latitude: 91, longitude: .infinity)
+        (place.course, place.timestamp) = (-0.5, Timestamp(milliseconds: 7))
+        var record = Record(recordType: "Item", in: zone)
+        record["none"] = Double.nan
+        record["numbers"] = [1.5, -Double.infinity]
+        record[encrypted: "secret"] = Double.infinity
+        record["place"] = place
+        record["places"] = [place, Location(latitude: 1, longitude: 2)]
+        record["nobody"] = Reference(recordName: "", zoneID: zone, action: .validate)
+        record[content: "mixed"] = .value(.list([.string("a"), .bytes([7])], of: .string), isEncrypted: false)
+        let again = try Record(encoded: record.encoded)
+        #expect((again["none"] as Double?)?.isNaN == true && again.changedKeys == record.changedKeys)
+        for (key, content) in record.fields where key != "none" { #expect(again.fields[key] == content) }
+    }
+
     @Test func systemFieldsAreEnoughToSaveAModel() throws {
         let kept = try edited("a", tag: "7").encodedSystemFields
         var record = try Record(encodedSystemFields: kept)

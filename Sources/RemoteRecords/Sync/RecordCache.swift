@@ -140,7 +140,8 @@ public final class RecordCache: Sendable {
     /// The sync fetches the same records again in their latest version, and removes those that were deleted meanwhile.
     /// After ``SyncEngine/skipHistory(of:)``, prefetched records stay, and further queries can add records.
     /// - Returns: the cursor for the next page; `nil` after the last page.
-    /// - Throws: ``OperationError``; an error of SQLite.
+    /// - Throws: ``OperationError``, also that of a record that the server could not read, after the others of the page
+    ///   were stored; an error of SQLite.
     @discardableResult
     public func prefetch(_ query: Query, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords
         .Cursor?
@@ -173,10 +174,18 @@ public final class RecordCache: Sendable {
             }
             if isComplete { return nil }
             let results = try await page(engine.database)
-            let records = results.matchResults.compactMap { try? $0.result.get() }
-            try await app.write(engine) { cached in
+            var records: [Record] = []
+            var failure: OperationError?
+            for (_, result) in results.matchResults {
+                switch result {
+                case .success(let record): records.append(record)
+                case .failure(let error): failure = failure ?? error
+                }
+            }
+            try await app.write(engine) { [records] cached in
                 for record in records { try cached.add(record, isMarked: !isLasting) }
             }
+            if let failure { throw failure }
             return results.queryCursor
         }
     }

@@ -211,9 +211,15 @@ extension Record {
 }
 
 extension Record {
-    /// The error for a number that JSON cannot represent; `nil` if there is none.
+    /// The error for a number that JSON cannot represent, or for a name that no record has; `nil` if there is none.
     var unwritable: OperationError? {
-        fields.first { $0.value.value?.isWritable == false }.map { key, _ in
+        let names: KeyValuePairs<String, Name> = [
+            "name": recordID.recordName, "type": recordType, "zone": recordID.zoneID.zoneName,
+        ]
+        if let (what, _) = names.first(where: { $0.value.isEmpty }) {
+            return OperationError(.invalidArguments, "The \(what) of the record '\(recordID.recordName)' is empty")
+        }
+        return fields.first { $0.value.value?.isWritable == false }.map { key, _ in
             OperationError(.invalidArguments, "The number in '\(key)' is infinite, or none at all")
         }
     }
@@ -250,7 +256,8 @@ extension FieldContent? {
 }
 
 extension FieldValue {
-    fileprivate var isWritable: Bool {
+    /// False for a number that JSON cannot represent, alone, in a location or in a list.
+    var isWritable: Bool {
         switch self {
         case .double(let number): number.isFinite
         case .location(let place):
