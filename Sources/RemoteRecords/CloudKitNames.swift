@@ -63,15 +63,15 @@ extension Record {
     public typealias Reference = Records.Reference
     /// CKRecord.FieldKey: an app's `extension CKRecord.FieldKey { static let title = "title" }` is one of `String`.
     public typealias FieldKey = String
-    /// CKRecord.RecordType.
-    public typealias RecordType = Name
+    /// CKRecord.RecordType: an app's `extension CKRecord.RecordType { static let item = "Item" }` is one of `String`.
+    public typealias RecordType = String
 
     /// The record types that every container has.
     public enum SystemType {
         /// The type of the records of users.
-        public static let userRecord: Name = Schema.usersType
+        public static let userRecord = Schema.usersType.string
         /// The type of shares.
-        public static let share: Name = Share.recordType
+        public static let share = Share.recordType.string
     }
 
     /// The keys of system fields in filters and sorts, and the keys of a share's fields.
@@ -196,6 +196,16 @@ extension Name {
     @_disfavoredOverload public static func ~= (pattern: String, name: Name) -> Bool { name == Name(pattern) }
 }
 
+// Such as the type of a deleted record.
+extension Optional where Wrapped == Name {
+    /// Returns whether there is a name that consists of the bytes of a string.
+    @_disfavoredOverload public static func == (left: Self, right: String) -> Bool { left == Name(right) }
+    /// Returns whether there is no name, or one that differs from a string.
+    @_disfavoredOverload public static func != (left: Self, right: String) -> Bool { left != Name(right) }
+    /// Matches a name with a string, in a `case` of a `switch`.
+    @_disfavoredOverload public static func ~= (pattern: String, name: Self) -> Bool { name == Name(pattern) }
+}
+
 extension Set where Element == Name {
     /// Creates a set of keys from strings, such as `desiredKeys`.
     @_disfavoredOverload public init(_ keys: some Sequence<String>) { self.init(keys.map { Name($0) }) }
@@ -236,6 +246,25 @@ extension Record.EncryptedValues {
     @_disfavoredOverload public subscript(key: String) -> (any RecordValue)? {
         get { self[Name(key)] }
         set { self[Name(key)] = newValue }
+    }
+}
+
+extension RecordCache {
+    /// All records of a type in a zone, sorted by name. The type is in a string.
+    @_disfavoredOverload public func records(ofType recordType: String, in zoneID: ZoneID) async throws -> [Record] {
+        try await records(ofType: Name(recordType), in: zoneID)
+    }
+
+    /// The number of records of a type in a zone. The type is in a string.
+    @_disfavoredOverload public func count(ofType recordType: String, in zoneID: ZoneID) async throws -> Int {
+        try await count(ofType: Name(recordType), in: zoneID)
+    }
+
+    /// A stream of all records of a type in a zone, as `updates(ofType:in:)` with a `Name` has it.
+    @_disfavoredOverload public func updates(ofType recordType: String, in zoneID: ZoneID) -> AsyncThrowingStream<
+        [Record], any Error
+    > {
+        updates(ofType: Name(recordType), in: zoneID)
     }
 }
 

@@ -61,7 +61,8 @@ import Testing
     @Test func aCacheTellsOfTheRecordsOfAType() async throws {
         try await Self.live { _, container, folder in
             let cache = try await Self.cache("first", container, folder)
-            var updates = cache.updates(ofType: "Item", in: zone).makeAsyncIterator()
+            let type: Record.RecordType = "Item"
+            var updates = cache.updates(ofType: type, in: zone).makeAsyncIterator()
             let none = try await updates.next()
             try await cache.save(Record(recordType: "List", recordID: Self.recordID("list")))
             try await Self.edit(cache, "a", "text", "one")
@@ -69,10 +70,10 @@ import Testing
             try await Self.edit(cache, "b", "text", "two")
             let two = try await updates.next()
             #expect(none == [] && one?.map { $0["text"] } == ["one"] && two?.map { $0["text"] } == ["one", "two"])
-            var count = try await cache.count(ofType: "Item", in: zone)
+            var count = try await cache.count(ofType: type, in: zone)
             #expect(count == 2)
             try await cache.delete(Self.recordID("a"))
-            count = try await cache.count(ofType: "Item", in: zone)
+            count = try await cache.count(ofType: type, in: zone)
             let left = try await updates.next()
             #expect(count == 1 && left?.map(\.recordID) == [Self.recordID("b")])
         }

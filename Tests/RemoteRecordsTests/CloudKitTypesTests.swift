@@ -9,6 +9,10 @@
         fileprivate static let note = "note"
     }
 
+    extension CKRecord.RecordType {
+        fileprivate static let thing = "Thing"
+    }
+
     /// The types of CloudKit that code of an app names, and what it reads from them.
     @Suite struct CloudKitTypesTests {
         private enum Item {
@@ -72,6 +76,20 @@
             let type: CKRecord.RecordType = "Item"
             #expect(CKRecord(recordType: Item.recordType, zoneID: zoneID).recordType == type)
             #expect(CKQuery(recordType: Item.recordType).recordType == type)
+        }
+
+        @Test func recordTypesAreStrings() {
+            let thing = CKRecord(recordType: .thing)
+            let counts: [CKRecord.RecordType: Int] = [.thing: 1, CKRecord.SystemType.share: 2]
+            #expect(counts[thing.recordType] == 1 && CKQuery(recordType: .thing).recordType == .thing)
+            // The type of a deleted record
+            let (known, unknown): (Name?, Name?) = ("Thing", nil)
+            let type: CKRecord.RecordType = .thing
+            #expect(known == type && unknown != type)
+            switch known {
+            case type: break
+            default: Issue.record("the type is another one")
+            }
         }
 
         @Test func systemFieldsHaveTheNamesOfQueries() {
