@@ -61,6 +61,8 @@ extension Record {
     public typealias ID = RecordID
     /// CKRecord.Reference.
     public typealias Reference = Records.Reference
+    /// CKRecord.ReferenceAction.
+    public typealias ReferenceAction = Records.Reference.Action
     /// CKRecord.FieldKey: an app's `extension CKRecord.FieldKey { static let title = "title" }` is one of `String`.
     public typealias FieldKey = String
     /// CKRecord.RecordType: an app's `extension CKRecord.RecordType { static let item = "Item" }` is one of `String`.
@@ -121,6 +123,11 @@ extension Record {
     /// Sets or removes the value of a key, as the subscript does.
     public mutating func setObject(_ object: (any RecordValue)?, forKey key: String) { self[Name(key)] = object }
 
+    /// The value of a key, to cast to its type, as the subscript has it.
+    public func value(forKey key: String) -> (any RecordValue)? { self[Name(key)] }
+    /// Sets or removes the value of a key, as the subscript does.
+    public mutating func setValue(_ value: (any RecordValue)?, forKey key: String) { self[Name(key)] = value }
+
     /// Sets the parent, a record in the same zone. A share of the parent also shares this record and the records below
     /// it. `nil` removes the parent.
     public mutating func setParent(_ parent: Record?) { setParent(parent?.recordID) }
@@ -180,6 +187,9 @@ extension NamedInStrings where Self == ZoneID {
 extension NamedInStrings where Self == Record {
     /// The record type as a `String`.
     @_disfavoredOverload public var recordType: String { (recordType as Name).string }
+
+    /// The keys that were set since the record was fetched or saved, as strings and sorted.
+    @_disfavoredOverload public func changedKeys() -> [String] { (changedKeys as Set<Name>).sorted().map(\.string) }
 }
 
 extension NamedInStrings where Self == Subscription {
@@ -351,15 +361,59 @@ extension Query.Sort {
 
 // MARK: - Calls
 
+extension Container {
+    /// The identifier, as CKContainer has it. It is never `nil`.
+    public var containerIdentifier: String? { containerID.description }
+}
+
 extension Database {
     /// CKDatabase.Scope.
     public typealias Scope = DatabaseScope
+
+    /// The ``scope``.
+    public var databaseScope: DatabaseScope { scope }
+
+    /// Calls a function with the same database in another configuration, which ``configured(_:group:)`` returns.
+    /// - Parameters:
+    ///   - configuration: the configuration of the operations of `body`.
+    ///   - group: the group of these operations.
+    ///   - isolation: the actor on which `body` runs, by default that of the caller.
+    ///   - body: makes the calls.
+    public func configuredWith<Value>(
+        configuration: OperationConfiguration? = nil, group: OperationGroup? = nil,
+        isolation: isolated (any Actor)? = #isolation, body: (Database) async throws -> Value
+    ) async rethrows -> Value {
+        try await body(configured(configuration ?? OperationConfiguration(), group: group))
+    }
+
+    /// Fetches a subscription by its ID in a string, as `subscription(for:)` with a `Name` does.
+    @_disfavoredOverload public func subscription(for subscriptionID: String) async throws(OperationError)
+        -> Subscription
+    {
+        try await subscription(for: Name(subscriptionID))
+    }
+
+    /// Deletes a subscription by its ID in a string, as `deleteSubscription(withID:)` with a `Name` does.
+    @discardableResult
+    @_disfavoredOverload public func deleteSubscription(withID subscriptionID: String) async throws(OperationError)
+        -> String
+    {
+        try await deleteSubscription(withID: Name(subscriptionID))
+        return subscriptionID
+    }
 }
 
 extension DatabaseCalls {
     /// Creates a zone. A zone that already exists does not change.
     @discardableResult
     public func save(_ zone: ReceivedZone) async throws(OperationError) -> ReceivedZone { try await save(zone.zoneID) }
+
+    /// Creates and deletes zones. Each has its own result.
+    @_disfavoredOverload public func modifyRecordZones(
+        saving zones: [ReceivedZone], deleting zoneIDsToDelete: [ZoneID] = []
+    ) async throws(OperationError) -> Database.ModifyZoneResults {
+        try await modifyRecordZones(saving: zones.map(\.zoneID), deleting: zoneIDsToDelete)
+    }
 
     /// Fetches a record with some of its keys.
     @_disfavoredOverload public func record(for recordID: RecordID, desiredKeys: [String]?) async throws(OperationError)

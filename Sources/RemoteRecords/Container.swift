@@ -208,10 +208,13 @@ extension Database {
     }
 
     /// Deletes a subscription. Deleting a subscription that does not exist succeeds.
-    public func deleteSubscription(withID subscriptionID: Name) async throws(OperationError) {
+    /// - Returns: the ID of the subscription.
+    @discardableResult
+    public func deleteSubscription(withID subscriptionID: Name) async throws(OperationError) -> Name {
         try await callForOne(ModifySubscriptions(deleting: [subscriptionID])) {
             if case .deleted(_, let result) = $0 { result } else { nil }
         }
+        return subscriptionID
     }
 
     func callForOne<Operation: DatabaseOperation, Value: Sendable>(

@@ -310,8 +310,11 @@ extension DatabaseCalls {
     }
 
     /// Deletes a record. Deleting a record that does not exist succeeds.
-    public func deleteRecord(withID recordID: RecordID) async throws(OperationError) {
+    /// - Returns: the ID of the record.
+    @discardableResult
+    public func deleteRecord(withID recordID: RecordID) async throws(OperationError) -> RecordID {
         try await only(modifyRecords(deleting: [recordID]).deleteResults[recordID])
+        return recordID
     }
 
     /// Saves and deletes records. Each has its own result.
@@ -385,8 +388,11 @@ extension DatabaseCalls {
     }
 
     /// Deletes a zone and all its records.
-    public func deleteRecordZone(withID zoneID: ZoneID) async throws(OperationError) {
+    /// - Returns: the ID of the zone.
+    @discardableResult
+    public func deleteRecordZone(withID zoneID: ZoneID) async throws(OperationError) -> ZoneID {
         try await only(modifyRecordZones(deleting: [zoneID]).deleteResults[zoneID])
+        return zoneID
     }
 
     /// Creates and deletes zones. Each has its own result.

@@ -67,6 +67,12 @@
             record.setObject(nil, forKey: Item.title)
             #expect(record.object(forKey: "amount") as? Int == 3 && record[Item.title] as? String == nil)
             #expect(Set<CKRecord.FieldKey>(keys) == ["title", "amount"])
+            record.setValue("Bread", forKey: Item.title)
+            #expect(record.value(forKey: Item.title) as? String == "Bread")
+            record["amount"] = nil
+            let changed: [CKRecord.FieldKey] = record.changedKeys()
+            #expect(changed == ["amount", "title"] && record.changedKeys().contains(Item.amount))
+            #expect(record.changedKeys == ["amount", "title"] && record["amount"] == nil)
         }
 
         @Test func identifiersAreMade() {
@@ -162,6 +168,8 @@
             var ben = CKShare.Participant(
                 participantID: "1",
                 lookupInfo: CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: "ben")))
+            let action: CKRecord.ReferenceAction = .deleteSelf
+            #expect(CKRecord.Reference(record: list, action: action).action == .deleteSelf)
             let (permission, role): (CKShare.ParticipantPermission, CKShare.ParticipantRole) = (
                 .readWrite, .privateUser
             )
@@ -194,6 +202,15 @@
             }
             #expect(subject.firesOn == [.create, .delete] && subject.firesOnce && subject.zoneID == nil)
             #expect(subject.query == CKQuery(recordType: "Item", filters: [.init("amount", .greaterThan, 3)]))
+            let inZone = CKQuerySubscription(
+                recordType: Item.recordType, options: .firesOnRecordUpdate, zoneID: zoneID)
+            #expect(inZone.zoneID == zoneID && query.zoneID == nil)
+            var info = CKSubscription.NotificationInfo()
+            #expect(info.desiredKeys == nil)
+            info.desiredKeys = [Item.amount]
+            #expect(info.desiredKeys == ["amount"] && info.additionalFields == ["amount"])
+            let id: CKSubscription.ID = "all"
+            #expect(CKDatabaseSubscription(subscriptionID: id).subscriptionID == id)
         }
 
         @Test func operationsAreMadeWithTheFrameworksLabels() throws {
@@ -258,6 +275,11 @@
                 #expect(CKAcceptSharesOperation(shareMetadatas: [metadata]).links.count == 1)
                 let accepted = try await theirs.accept(metadata)
                 #expect(accepted[CKShare.SystemFieldKey.title] as? String == "Food")
+                let container = database.container
+                let known = try await container.shareParticipant(forEmailAddress: "ben@example.com")
+                let nobody = try await container.userIdentity(forEmailAddress: "nobody@example.com")
+                let other = try await container.userIdentity(forUserRecordID: CKRecord.ID(recordName: "_none"))
+                #expect(known.userRecordName == ben.userRecordName && nobody == nil && other == nil)
                 let identity: CKUserIdentity? = metadata.ownerIdentity
                 #expect(identity?.userRecordID == identity?.userRecordName.map { CKRecord.ID(recordName: $0) })
                 let names = [identity?.nameComponents?.givenName, identity?.nameComponents?.familyName]
