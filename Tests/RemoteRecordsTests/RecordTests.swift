@@ -197,6 +197,23 @@ import Testing
         #expect(throws: UnreadableRecord.self) { try Record(encodedSystemFields: Array("[]".utf8)) }
     }
 
+    /// A log tells which items failed, and not all of hundreds.
+    @Test func errorsNameTheirItems() {
+        var error = OperationError.partialFailure([
+            .record(RecordID(recordName: "a", zoneID: zone)): OperationError(.zoneBusy, "wait"),
+            .record(RecordID(recordName: "b")): OperationError(.permissionFailure, "no"),
+            .user(LookupInfo(emailAddress: "ben@example.com")): OperationError(.unknownItem, "nobody"),
+        ])
+        #expect(
+            "\(error)"
+                == "partialFailure: 3 items failed (record 'a' of zone 'Items': zoneBusy: wait; "
+                + "record 'b': permissionFailure: no; user 'ben@example.com': unknownItem: nobody)")
+        error.partialErrors = Dictionary(
+            uniqueKeysWithValues: (0..<12).map { (.subscription(Name("s\($0)")), OperationError(.zoneBusy, "wait")) })
+        #expect("\(error)".hasSuffix("subscription 's7': zoneBusy: wait; and 2 more)"))
+        #expect(UnreadableRecord().localizedDescription == "\(UnreadableRecord())")
+    }
+
     /// The codes are those of CKError, which apps compare.
     @Test func serversErrorsHaveTheCodesOfCKError() {
         let codes: [(String, OperationError.Code, Int)] = [

@@ -5,7 +5,12 @@ internal import Records
 // Records are stored as the JSON of CloudKit's answers. Additional members of this library begin with `_`.
 
 /// The error for stored data that is damaged or was not written by this library.
-public struct UnreadableRecord: Error, Sendable {}
+public struct UnreadableRecord: Error, Sendable, CustomStringConvertible, LocalizedError {
+    public var description: String {
+        "The stored data is damaged, or was not written by this version of RemoteRecords"
+    }
+    public var errorDescription: String? { description }
+}
 
 extension Record {
     /// The whole record with its changes, for a store of the app. It contains the paths of files to upload, but not the
