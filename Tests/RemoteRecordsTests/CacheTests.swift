@@ -235,8 +235,8 @@ import Testing
         }
     }
 
-    /// The file could not be read again with it.
-    @Test func aRecordWithoutANameIsRefused() async throws {
+    /// The cache could not be read again with it.
+    @Test func aRecordThatCannotBeKeptIsRefused() async throws {
         try await Self.withSaves({ _ in records(item("b", tag: "1")) }) { container, _, folder in
             let cache = try await Self.cache("first", container, folder)
             for (what, record) in [
@@ -247,6 +247,11 @@ import Testing
                 let error = await operationError { try await cache.save(record) }
                 #expect(error?.code == .invalidArguments && error?.reason.contains(what) == true)
             }
+            // Its path would be that of a file here.
+            var remote = Record(recordType: "Item", recordID: Self.recordID("a"))
+            remote["file"] = AssetFile(fileURL: try #require(URL(string: "https://example.com/etc/hosts")))
+            let record = remote
+            #expect(await operationError { try await cache.save(record) }?.code == .assetFileNotFound)
             let kept = try await cache.records(ofType: "Item", in: zone)
             #expect(kept.isEmpty)
         }

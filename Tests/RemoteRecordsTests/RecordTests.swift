@@ -167,6 +167,10 @@ import Testing
         let again = try Record(encoded: record.encoded)
         #expect(again == record && again.withoutChanges == record.withoutChanges && again.parentHasChanged)
         #expect(again.withoutChanges.parent == nil && !again.withoutChanges.hasChanges)
+        // The next process may have another working directory.
+        record["file"] = AssetFile(fileURL: URL(filePath: "b.png"))
+        let file: AssetFile? = try Record(encoded: record.encoded)["file"]
+        #expect(file?.fileURL?.path(percentEncoded: false) == FileManager.default.currentDirectoryPath + "/b.png")
     }
 
     /// Without these values, their keys would be changed to none, and the next save would remove what the server has.

@@ -197,8 +197,9 @@ public final class RecordCache: Sendable {
     ///
     /// Read the record again after a sync: a copy of an older version causes a conflict, which costs more requests.
     /// Until the conflict is resolved, the unchanged keys have the values of the older version.
-    /// - Throws: ``OperationError`` `invalidArguments` for a number that is infinite or not a number; an error of
-    ///   SQLite, or an earlier error of the file.
+    /// - Throws: ``OperationError``: `invalidArguments` for a number that is infinite or not a number, or for an empty
+    ///   name of the record, its type or its zone; `assetFileNotFound` for a file that is not on this machine. An error
+    ///   of SQLite, or an earlier error of the file.
     public func save(_ record: Record) async throws {
         try await save([record])
     }

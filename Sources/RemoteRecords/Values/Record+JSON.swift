@@ -271,7 +271,8 @@ extension FieldValue {
 extension AssetFile {
     fileprivate var json: JSONObject {
         var object = JSONObject()
-        object["path"] = fileURL.map { .string($0.path(percentEncoded: false)) }
+        // The next process may have another working directory.
+        object["path"] = fileURL.map { .string($0.absoluteURL.path(percentEncoded: false)) }
         object["downloadURL"] = downloadURL.map { .string($0) }
         if let asset {
             var kept = JSONObject()
