@@ -215,7 +215,7 @@ extension FieldValue {
         return object
     }
 
-    private static let placeNumbers: [WritableKeyPath<Location, Double?> & Sendable] = [
+    private static let placeNumbers: [any WritableKeyPath<Location, Double?> & Sendable] = [
         \.horizontalAccuracy, \.verticalAccuracy, \.altitude, \.speed, \.course,
     ]
 
@@ -259,7 +259,9 @@ extension FieldValue {
         } else if case .array(let elements)? = object["list"] {
             var type: ValueType?
             if case .string(let name)? = object["of"] { type = ValueType(rawValue: name) }
-            self = .list(elements.compactMap { FieldValue(exactJSON: $0) }, of: type)
+            let values = elements.compactMap { FieldValue(exactJSON: $0) }
+            guard values.count == elements.count else { return nil }
+            self = .list(values, of: type)
         } else if case .object(let field)? = object["field"], let value = ReceivedField(field).value {
             self = value
         } else {
