@@ -114,9 +114,9 @@ extension Record {
     public var lastModifiedUserRecordID: RecordID? { modified?.userRecordName.map { RecordID(recordName: $0) } }
 
     /// The keys that have values, sorted.
-    public func allKeys() -> [Name] { fields.keys.sorted() }
+    @_disfavoredOverload public func allKeys() -> [Name] { fields.keys.sorted() }
     /// The keys that have values, as strings and sorted.
-    @_disfavoredOverload public func allKeys() -> [String] { fields.keys.sorted().map(\.string) }
+    public func allKeys() -> [String] { fields.keys.sorted().map(\.string) }
 
     /// The value of a key, to cast to its type, as the subscript has it.
     public func object(forKey key: String) -> (any RecordValue)? { self[Name(key)] }
@@ -187,6 +187,15 @@ extension NamedInStrings where Self == ZoneID {
 extension NamedInStrings where Self == Record {
     /// The record type as a `String`.
     @_disfavoredOverload public var recordType: String { (recordType as Name).string }
+
+    /// The parent as a reference to a record in the same zone, where a reference is needed.
+    @_disfavoredOverload public var parent: Reference? {
+        get {
+            let zoneID = self.recordID.zoneID
+            return (self.parent as Name?).map { Reference(recordName: $0, zoneID: zoneID) }
+        }
+        set { self.setParent(newValue?.recordID) }
+    }
 
     /// The keys that were set since the record was fetched or saved, as strings and sorted.
     @_disfavoredOverload public func changedKeys() -> [String] { (changedKeys as Set<Name>).sorted().map(\.string) }
@@ -379,10 +388,10 @@ extension Database {
     ///   - group: the group of these operations.
     ///   - isolation: the actor on which `body` runs, by default that of the caller.
     ///   - body: makes the calls.
-    public func configuredWith<Value>(
+    public func configuredWith<Value, Failure: Error>(
         configuration: OperationConfiguration? = nil, group: OperationGroup? = nil,
-        isolation: isolated (any Actor)? = #isolation, body: (Database) async throws -> Value
-    ) async rethrows -> Value {
+        isolation: isolated (any Actor)? = #isolation, body: (Database) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         try await body(configured(configuration ?? OperationConfiguration(), group: group))
     }
 
@@ -534,6 +543,87 @@ extension OperationError {
         userInfo[UserInfoKey.ancestorRecord] = ancestorRecord
         return userInfo
     }
+}
+
+// The codes as CKError has them, for `catch CKError.zoneNotFound`.
+extension OperationError {
+    /// ``Code/internalError``.
+    public static var internalError: Code { .internalError }
+    /// ``Code/partialFailure``.
+    public static var partialFailure: Code { .partialFailure }
+    /// ``Code/networkUnavailable``.
+    public static var networkUnavailable: Code { .networkUnavailable }
+    /// ``Code/networkFailure``.
+    public static var networkFailure: Code { .networkFailure }
+    /// ``Code/badContainer``.
+    public static var badContainer: Code { .badContainer }
+    /// ``Code/serviceUnavailable``.
+    public static var serviceUnavailable: Code { .serviceUnavailable }
+    /// ``Code/requestRateLimited``.
+    public static var requestRateLimited: Code { .requestRateLimited }
+    /// ``Code/missingEntitlement``.
+    public static var missingEntitlement: Code { .missingEntitlement }
+    /// ``Code/notAuthenticated``.
+    public static var notAuthenticated: Code { .notAuthenticated }
+    /// ``Code/permissionFailure``.
+    public static var permissionFailure: Code { .permissionFailure }
+    /// ``Code/unknownItem``.
+    public static var unknownItem: Code { .unknownItem }
+    /// ``Code/invalidArguments``.
+    public static var invalidArguments: Code { .invalidArguments }
+    /// ``Code/resultsTruncated``.
+    public static var resultsTruncated: Code { .resultsTruncated }
+    /// ``Code/serverRecordChanged``.
+    public static var serverRecordChanged: Code { .serverRecordChanged }
+    /// ``Code/serverRejectedRequest``.
+    public static var serverRejectedRequest: Code { .serverRejectedRequest }
+    /// ``Code/assetFileNotFound``.
+    public static var assetFileNotFound: Code { .assetFileNotFound }
+    /// ``Code/assetFileModified``.
+    public static var assetFileModified: Code { .assetFileModified }
+    /// ``Code/incompatibleVersion``.
+    public static var incompatibleVersion: Code { .incompatibleVersion }
+    /// ``Code/constraintViolation``.
+    public static var constraintViolation: Code { .constraintViolation }
+    /// ``Code/operationCancelled``.
+    public static var operationCancelled: Code { .operationCancelled }
+    /// ``Code/changeTokenExpired``.
+    public static var changeTokenExpired: Code { .changeTokenExpired }
+    /// ``Code/batchRequestFailed``.
+    public static var batchRequestFailed: Code { .batchRequestFailed }
+    /// ``Code/zoneBusy``.
+    public static var zoneBusy: Code { .zoneBusy }
+    /// ``Code/badDatabase``.
+    public static var badDatabase: Code { .badDatabase }
+    /// ``Code/quotaExceeded``.
+    public static var quotaExceeded: Code { .quotaExceeded }
+    /// ``Code/zoneNotFound``.
+    public static var zoneNotFound: Code { .zoneNotFound }
+    /// ``Code/limitExceeded``.
+    public static var limitExceeded: Code { .limitExceeded }
+    /// ``Code/userDeletedZone``.
+    public static var userDeletedZone: Code { .userDeletedZone }
+    /// ``Code/tooManyParticipants``.
+    public static var tooManyParticipants: Code { .tooManyParticipants }
+    /// ``Code/alreadyShared``.
+    public static var alreadyShared: Code { .alreadyShared }
+    /// ``Code/referenceViolation``.
+    public static var referenceViolation: Code { .referenceViolation }
+    /// ``Code/managedAccountRestricted``.
+    public static var managedAccountRestricted: Code { .managedAccountRestricted }
+    /// ``Code/participantMayNeedVerification``.
+    public static var participantMayNeedVerification: Code { .participantMayNeedVerification }
+    /// ``Code/serverResponseLost``.
+    public static var serverResponseLost: Code { .serverResponseLost }
+    /// ``Code/assetNotAvailable``.
+    public static var assetNotAvailable: Code { .assetNotAvailable }
+    /// ``Code/accountTemporarilyUnavailable``.
+    public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
+}
+
+extension OperationError.Code {
+    /// Returns whether an error is an ``OperationError`` with the code, in a `catch` or a `case`.
+    public static func ~= (code: Self, error: any Error) -> Bool { (error as? OperationError)?.code == code }
 }
 
 extension OperationError: CustomNSError {

@@ -71,8 +71,8 @@
             #expect(record.value(forKey: Item.title) as? String == "Bread")
             record["amount"] = nil
             let changed: [CKRecord.FieldKey] = record.changedKeys()
-            #expect(changed == ["amount", "title"] && record.changedKeys().contains(Item.amount))
-            #expect(record.changedKeys == ["amount", "title"] && record["amount"] == nil)
+            #expect(changed == ["amount", "note", "title"] && record.changedKeys().contains(Item.amount))
+            #expect(record.changedKeys == ["amount", "note", "title"] && record["amount"] == nil)
         }
 
         @Test func identifiersAreMade() {
@@ -118,6 +118,25 @@
             let error = CKError(code)
             let bridged = error as NSError
             #expect(error.code == code && bridged.domain == CKErrorDomain && bridged.code == code.rawValue)
+        }
+
+        @Test func errorsAreCaughtByTheirCodes() {
+            func caught(_ thrown: any Error) -> String {
+                do {
+                    throw thrown
+                } catch CKError.zoneNotFound, CKError.unknownItem {
+                    return "missing"
+                } catch CKError.partialFailure {
+                    return "some"
+                } catch {
+                    return "other"
+                }
+            }
+            let errors: [any Error] = [
+                CKError(.zoneNotFound), CKError(.partialFailure), CKError(.zoneBusy), CancellationError(),
+            ]
+            #expect(errors.map(caught) == ["missing", "some", "other", "other"])
+            if case CKError.zoneBusy = errors[2] {} else { Issue.record("the code was not found") }
         }
 
         @Test func errorsHaveTheValuesOfTheirUserInfo() throws {
@@ -170,6 +189,13 @@
                 lookupInfo: CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: "ben")))
             let action: CKRecord.ReferenceAction = .deleteSelf
             #expect(CKRecord.Reference(record: list, action: action).action == .deleteSelf)
+            var item = CKRecord(recordType: "Item", zoneID: zoneID)
+            item.parent = CKRecord.Reference(record: list, action: .none)
+            let parent: CKRecord.Reference? = item.parent
+            #expect(parent?.recordID == list.recordID && item.parent?.recordID == list.recordID)
+            #expect(item.parent == "list")
+            item.parent = nil
+            #expect(item.hasChanges && item.parent == nil)
             let (permission, role): (CKShare.ParticipantPermission, CKShare.ParticipantRole) = (
                 .readWrite, .privateUser
             )
