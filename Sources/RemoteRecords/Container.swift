@@ -25,7 +25,8 @@ public final class Container: Sendable {
     ///   - maximumConcurrentRequests: the maximum number of requests that run at the same time.
     ///   - file: the SQLite file that stores the long-lived operations. Use one file for each container, environment
     ///     and user. Only one `Container` at a time can have it open.
-    /// - Throws: an error of SQLite; ``OperationError`` if another container still has the file open after 2 seconds.
+    /// - Throws: ``OperationError`` if the file can't be opened, or if another container still has it open after 2
+    ///   seconds.
     public init(_ client: ContainerClient, maximumConcurrentRequests: Int = 4, longLivedOperationsIn file: URL)
         async throws
     {

@@ -203,6 +203,19 @@ import Testing
         }
     }
 
+    /// The folder of an app's data may be missing at its first start.
+    @Test func aFileThatCannotBeOpenedIsNamed() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
+            let text = try folder.write(String(repeating: "no database ", count: 100), to: "text")
+            for file in [folder.url.appending(path: "none/cache.sqlite"), text] {
+                let error = await operationError {
+                    _ = try await RecordCache(file, of: container.privateCloudDatabase)
+                }
+                #expect(error?.reason.contains(file.path(percentEncoded: false)) == true)
+            }
+        }
+    }
+
     /// JSON has no such number: it would be kept as none, and clear the key.
     @Test func aNumberThatIsNoneIsRefused() async throws {
         try await Self.withSaves({ request in records(item("b", tag: "1")) }) { container, _, folder in

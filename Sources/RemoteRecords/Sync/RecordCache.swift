@@ -36,8 +36,8 @@ public final class RecordCache: Sendable {
     ///     before belong to the previous user.
     ///   - resolver: resolves conflicts. By default, locally changed keys replace those of the server, other keys come
     ///     from the server, and a deletion on the server is accepted.
-    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if another
-    ///   cache still has the file open after 2 seconds.
+    /// - Throws: ``OperationError`` if the file can't be opened, or if another cache still has it open after 2 seconds;
+    ///   for the public database, which has no feed. ``UnreadableRecord`` for a file of a later version.
     public convenience init(
         _ file: URL, of database: Database, user: RecordID? = nil,
         resolver: @escaping Resolver = RecordCache.mergingKeys
