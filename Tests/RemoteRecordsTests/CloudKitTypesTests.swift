@@ -304,7 +304,8 @@
                 let container = database.container
                 let known = try await container.shareParticipant(forEmailAddress: "ben@example.com")
                 let nobody = try await container.userIdentity(forEmailAddress: "nobody@example.com")
-                let other = try await container.userIdentity(forUserRecordID: CKRecord.ID(recordName: "_none"))
+                let none = CKRecord.ID(recordName: "_00000000000000000000000000000000")
+                let other = try await container.userIdentity(forUserRecordID: none)
                 #expect(known.userRecordName == ben.userRecordName && nobody == nil && other == nil)
                 let identity: CKUserIdentity? = metadata.ownerIdentity
                 #expect(identity?.userRecordID == identity?.userRecordName.map { CKRecord.ID(recordName: $0) })
