@@ -148,10 +148,15 @@ public struct ReceivedShareMetadata: Sendable, Hashable {
 /// A user in an answer of CloudKit: the name, and the address by which the user was looked up or invited. Users decide
 /// what others see, so every property may be missing.
 public struct ReceivedUser: Sendable, Hashable {
+    /// The name of the user's record.
     public var userRecordName: Name?
+    /// The given name.
     public var givenName: String?
+    /// The family name.
     public var familyName: String?
+    /// The e-mail address by which the user was looked up or invited.
     public var emailAddress: String?
+    /// The phone number by which the user was looked up or invited.
     public var phoneNumber: String?
     /// The JSON of the user.
     public var json: JSONObject

@@ -138,7 +138,7 @@ extension FetchRecordZoneChanges {
 
 extension FetchSubscriptions {
     /// Creates the operation for subscriptions.
-    public init(subscriptionIDs: [Subscription.ID]) { self.init(subscriptionIDs) }
+    public init(subscriptionIDs: [Subscription.ID]) { self.init(subscriptionIDs.map { Name($0) }) }
 
     /// Creates the operation for all subscriptions of the user in the database.
     public static func fetchAllSubscriptionsOperation() -> FetchSubscriptions { FetchSubscriptions() }
@@ -147,7 +147,7 @@ extension FetchSubscriptions {
 extension ModifySubscriptions {
     /// Creates the operation for subscriptions.
     public init(subscriptionsToSave: [Subscription]?, subscriptionIDsToDelete: [Subscription.ID]? = nil) {
-        self.init(saving: subscriptionsToSave ?? [], deleting: subscriptionIDsToDelete ?? [])
+        self.init(saving: subscriptionsToSave ?? [], deleting: subscriptionIDsToDelete?.map { Name($0) } ?? [])
     }
 }
 

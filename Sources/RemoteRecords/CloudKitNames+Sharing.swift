@@ -132,11 +132,63 @@ extension LookupInfo {
     public init(userRecordID: RecordID) { self.init(userRecordName: userRecordID.recordName) }
 }
 
+extension Container {
+    /// Fetches the user with an e-mail address as a participant to add to a share.
+    public func shareParticipant(forEmailAddress emailAddress: String) async throws(OperationError) -> ShareParticipant
+    {
+        try await shareParticipant(for: LookupInfo(emailAddress: emailAddress))
+    }
+
+    /// Fetches the user with a phone number as a participant to add to a share.
+    public func shareParticipant(forPhoneNumber phoneNumber: String) async throws(OperationError) -> ShareParticipant {
+        try await shareParticipant(for: LookupInfo(phoneNumber: phoneNumber))
+    }
+
+    /// Fetches the user with a user record as a participant to add to a share.
+    public func shareParticipant(forUserRecordID userRecordID: RecordID) async throws(OperationError)
+        -> ShareParticipant
+    {
+        try await shareParticipant(for: LookupInfo(userRecordID: userRecordID))
+    }
+
+    /// Finds a user of the app by an e-mail address; `nil` if the user does not exist or is not discoverable.
+    public func userIdentity(forEmailAddress emailAddress: String) async throws(OperationError) -> ReceivedUser? {
+        try await userIdentityIfAny(LookupInfo(emailAddress: emailAddress))
+    }
+
+    /// Finds a user of the app by a phone number; `nil` if the user does not exist or is not discoverable.
+    public func userIdentity(forPhoneNumber phoneNumber: String) async throws(OperationError) -> ReceivedUser? {
+        try await userIdentityIfAny(LookupInfo(phoneNumber: phoneNumber))
+    }
+
+    /// Finds a user of the app by the user's record; `nil` if the user does not exist or is not discoverable.
+    public func userIdentity(forUserRecordID userRecordID: RecordID) async throws(OperationError) -> ReceivedUser? {
+        try await userIdentityIfAny(LookupInfo(userRecordID: userRecordID))
+    }
+
+    private func userIdentityIfAny(_ lookupInfo: LookupInfo) async throws(OperationError) -> ReceivedUser? {
+        do throws(OperationError) {
+            return try await userIdentity(for: lookupInfo)
+        } catch {
+            if error.code == .unknownItem { return nil }
+            throw error
+        }
+    }
+}
+
 // MARK: - Subscriptions
+
+extension NotificationInfo {
+    /// CKSubscription.NotificationInfo.desiredKeys: ``additionalFields``. Only for query subscriptions.
+    public var desiredKeys: [Record.FieldKey]? {
+        get { additionalFields.isEmpty ? nil : additionalFields.map(\.string) }
+        set { additionalFields = newValue?.map { Name($0) } ?? [] }
+    }
+}
 
 extension Subscription {
     /// CKSubscription.ID.
-    public typealias ID = Name
+    public typealias ID = String
     /// CKSubscription.NotificationInfo.
     public typealias NotificationInfo = Records.NotificationInfo
 
@@ -173,21 +225,24 @@ extension Subscription {
         self.init(Name(subscriptionID), to: .zone(zoneID, recordType: nil))
     }
 
-    /// Creates a subscription to the records of a type that match all filters, in all zones.
+    /// Creates a subscription to the records of a type that match all filters.
     /// - Parameters:
     ///   - recordType: the type of the records.
     ///   - filters: the conditions, instead of CloudKit's predicate; by default none.
     ///   - subscriptionID: the ID; by default a new UUID.
     ///   - options: the changes that fire the subscription, at least one kind.
+    ///   - zoneID: the zone, which is a property in CloudKit; `nil` for all zones.
     public init(
-        recordType: String, filters: [Query.Filter] = [], subscriptionID: String = UUID().uuidString, options: Options
+        recordType: String, filters: [Query.Filter] = [], subscriptionID: String = UUID().uuidString, options: Options,
+        zoneID: ZoneID? = nil
     ) {
         let events: [(Options, Event)] = [
             (.firesOnRecordCreation, .create), (.firesOnRecordUpdate, .update), (.firesOnRecordDeletion, .delete),
         ]
         let subject = RecordSubject(
             Query(recordType: Name(recordType), filters: filters),
-            firesOn: Set(events.filter { options.contains($0.0) }.map(\.1)), firesOnce: options.contains(.firesOnce))
+            firesOn: Set(events.filter { options.contains($0.0) }.map(\.1)), firesOnce: options.contains(.firesOnce),
+            zoneID: zoneID)
         self.init(Name(subscriptionID), to: .query(subject))
     }
 }

@@ -61,17 +61,19 @@ extension Record {
     public typealias ID = RecordID
     /// CKRecord.Reference.
     public typealias Reference = Records.Reference
+    /// CKRecord.ReferenceAction.
+    public typealias ReferenceAction = Records.Reference.Action
     /// CKRecord.FieldKey: an app's `extension CKRecord.FieldKey { static let title = "title" }` is one of `String`.
     public typealias FieldKey = String
-    /// CKRecord.RecordType.
-    public typealias RecordType = Name
+    /// CKRecord.RecordType: an app's `extension CKRecord.RecordType { static let item = "Item" }` is one of `String`.
+    public typealias RecordType = String
 
     /// The record types that every container has.
     public enum SystemType {
         /// The type of the records of users.
-        public static let userRecord: Name = Schema.usersType
+        public static let userRecord = Schema.usersType.string
         /// The type of shares.
-        public static let share: Name = Share.recordType
+        public static let share = Share.recordType.string
     }
 
     /// The keys of system fields in filters and sorts, and the keys of a share's fields.
@@ -112,14 +114,19 @@ extension Record {
     public var lastModifiedUserRecordID: RecordID? { modified?.userRecordName.map { RecordID(recordName: $0) } }
 
     /// The keys that have values, sorted.
-    public func allKeys() -> [Name] { fields.keys.sorted() }
+    @_disfavoredOverload public func allKeys() -> [Name] { fields.keys.sorted() }
     /// The keys that have values, as strings and sorted.
-    @_disfavoredOverload public func allKeys() -> [String] { fields.keys.sorted().map(\.string) }
+    public func allKeys() -> [String] { fields.keys.sorted().map(\.string) }
 
     /// The value of a key, to cast to its type, as the subscript has it.
     public func object(forKey key: String) -> (any RecordValue)? { self[Name(key)] }
     /// Sets or removes the value of a key, as the subscript does.
     public mutating func setObject(_ object: (any RecordValue)?, forKey key: String) { self[Name(key)] = object }
+
+    /// The value of a key, to cast to its type, as the subscript has it.
+    public func value(forKey key: String) -> (any RecordValue)? { self[Name(key)] }
+    /// Sets or removes the value of a key, as the subscript does.
+    public mutating func setValue(_ value: (any RecordValue)?, forKey key: String) { self[Name(key)] = value }
 
     /// Sets the parent, a record in the same zone. A share of the parent also shares this record and the records below
     /// it. `nil` removes the parent.
@@ -180,6 +187,18 @@ extension NamedInStrings where Self == ZoneID {
 extension NamedInStrings where Self == Record {
     /// The record type as a `String`.
     @_disfavoredOverload public var recordType: String { (recordType as Name).string }
+
+    /// The parent as a reference to a record in the same zone, where a reference is needed.
+    @_disfavoredOverload public var parent: Reference? {
+        get {
+            let zoneID = self.recordID.zoneID
+            return (self.parent as Name?).map { Reference(recordName: $0, zoneID: zoneID) }
+        }
+        set { self.setParent(newValue?.recordID) }
+    }
+
+    /// The keys that were set since the record was fetched or saved, as strings and sorted.
+    @_disfavoredOverload public func changedKeys() -> [String] { (changedKeys as Set<Name>).sorted().map(\.string) }
 }
 
 extension NamedInStrings where Self == Subscription {
@@ -194,6 +213,16 @@ extension Name {
     @_disfavoredOverload public static func != (left: Name, right: String) -> Bool { left != Name(right) }
     /// Matches a name with a string, in a `case` of a `switch`.
     @_disfavoredOverload public static func ~= (pattern: String, name: Name) -> Bool { name == Name(pattern) }
+}
+
+// Such as the type of a deleted record.
+extension Optional where Wrapped == Name {
+    /// Returns whether there is a name that consists of the bytes of a string.
+    @_disfavoredOverload public static func == (left: Self, right: String) -> Bool { left == Name(right) }
+    /// Returns whether there is no name, or one that differs from a string.
+    @_disfavoredOverload public static func != (left: Self, right: String) -> Bool { left != Name(right) }
+    /// Matches a name with a string, in a `case` of a `switch`.
+    @_disfavoredOverload public static func ~= (pattern: String, name: Self) -> Bool { name == Name(pattern) }
 }
 
 extension Set where Element == Name {
@@ -236,6 +265,25 @@ extension Record.EncryptedValues {
     @_disfavoredOverload public subscript(key: String) -> (any RecordValue)? {
         get { self[Name(key)] }
         set { self[Name(key)] = newValue }
+    }
+}
+
+extension RecordCache {
+    /// All records of a type in a zone, sorted by name. The type is in a string.
+    @_disfavoredOverload public func records(ofType recordType: String, in zoneID: ZoneID) async throws -> [Record] {
+        try await records(ofType: Name(recordType), in: zoneID)
+    }
+
+    /// The number of records of a type in a zone. The type is in a string.
+    @_disfavoredOverload public func count(ofType recordType: String, in zoneID: ZoneID) async throws -> Int {
+        try await count(ofType: Name(recordType), in: zoneID)
+    }
+
+    /// A stream of all records of a type in a zone, as `updates(ofType:in:)` with a `Name` has it.
+    @_disfavoredOverload public func updates(ofType recordType: String, in zoneID: ZoneID) -> AsyncThrowingStream<
+        [Record], any Error
+    > {
+        updates(ofType: Name(recordType), in: zoneID)
     }
 }
 
@@ -322,15 +370,59 @@ extension Query.Sort {
 
 // MARK: - Calls
 
+extension Container {
+    /// The identifier, as CKContainer has it. It is never `nil`.
+    public var containerIdentifier: String? { containerID.description }
+}
+
 extension Database {
     /// CKDatabase.Scope.
     public typealias Scope = DatabaseScope
+
+    /// The ``scope``.
+    public var databaseScope: DatabaseScope { scope }
+
+    /// Calls a function with the same database in another configuration, which ``configured(_:group:)`` returns.
+    /// - Parameters:
+    ///   - configuration: the configuration of the operations of `body`.
+    ///   - group: the group of these operations.
+    ///   - isolation: the actor on which `body` runs, by default that of the caller.
+    ///   - body: makes the calls.
+    public func configuredWith<Value, Failure: Error>(
+        configuration: OperationConfiguration? = nil, group: OperationGroup? = nil,
+        isolation: isolated (any Actor)? = #isolation, body: (Database) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        try await body(configured(configuration ?? OperationConfiguration(), group: group))
+    }
+
+    /// Fetches a subscription by its ID in a string, as `subscription(for:)` with a `Name` does.
+    @_disfavoredOverload public func subscription(for subscriptionID: String) async throws(OperationError)
+        -> Subscription
+    {
+        try await subscription(for: Name(subscriptionID))
+    }
+
+    /// Deletes a subscription by its ID in a string, as `deleteSubscription(withID:)` with a `Name` does.
+    @discardableResult
+    @_disfavoredOverload public func deleteSubscription(withID subscriptionID: String) async throws(OperationError)
+        -> String
+    {
+        try await deleteSubscription(withID: Name(subscriptionID))
+        return subscriptionID
+    }
 }
 
 extension DatabaseCalls {
     /// Creates a zone. A zone that already exists does not change.
     @discardableResult
     public func save(_ zone: ReceivedZone) async throws(OperationError) -> ReceivedZone { try await save(zone.zoneID) }
+
+    /// Creates and deletes zones. Each has its own result.
+    @_disfavoredOverload public func modifyRecordZones(
+        saving zones: [ReceivedZone], deleting zoneIDsToDelete: [ZoneID] = []
+    ) async throws(OperationError) -> Database.ModifyZoneResults {
+        try await modifyRecordZones(saving: zones.map(\.zoneID), deleting: zoneIDsToDelete)
+    }
 
     /// Fetches a record with some of its keys.
     @_disfavoredOverload public func record(for recordID: RecordID, desiredKeys: [String]?) async throws(OperationError)
@@ -451,6 +543,87 @@ extension OperationError {
         userInfo[UserInfoKey.ancestorRecord] = ancestorRecord
         return userInfo
     }
+}
+
+// The codes as CKError has them, for `catch CKError.zoneNotFound`.
+extension OperationError {
+    /// ``Code/internalError``.
+    public static var internalError: Code { .internalError }
+    /// ``Code/partialFailure``.
+    public static var partialFailure: Code { .partialFailure }
+    /// ``Code/networkUnavailable``.
+    public static var networkUnavailable: Code { .networkUnavailable }
+    /// ``Code/networkFailure``.
+    public static var networkFailure: Code { .networkFailure }
+    /// ``Code/badContainer``.
+    public static var badContainer: Code { .badContainer }
+    /// ``Code/serviceUnavailable``.
+    public static var serviceUnavailable: Code { .serviceUnavailable }
+    /// ``Code/requestRateLimited``.
+    public static var requestRateLimited: Code { .requestRateLimited }
+    /// ``Code/missingEntitlement``.
+    public static var missingEntitlement: Code { .missingEntitlement }
+    /// ``Code/notAuthenticated``.
+    public static var notAuthenticated: Code { .notAuthenticated }
+    /// ``Code/permissionFailure``.
+    public static var permissionFailure: Code { .permissionFailure }
+    /// ``Code/unknownItem``.
+    public static var unknownItem: Code { .unknownItem }
+    /// ``Code/invalidArguments``.
+    public static var invalidArguments: Code { .invalidArguments }
+    /// ``Code/resultsTruncated``.
+    public static var resultsTruncated: Code { .resultsTruncated }
+    /// ``Code/serverRecordChanged``.
+    public static var serverRecordChanged: Code { .serverRecordChanged }
+    /// ``Code/serverRejectedRequest``.
+    public static var serverRejectedRequest: Code { .serverRejectedRequest }
+    /// ``Code/assetFileNotFound``.
+    public static var assetFileNotFound: Code { .assetFileNotFound }
+    /// ``Code/assetFileModified``.
+    public static var assetFileModified: Code { .assetFileModified }
+    /// ``Code/incompatibleVersion``.
+    public static var incompatibleVersion: Code { .incompatibleVersion }
+    /// ``Code/constraintViolation``.
+    public static var constraintViolation: Code { .constraintViolation }
+    /// ``Code/operationCancelled``.
+    public static var operationCancelled: Code { .operationCancelled }
+    /// ``Code/changeTokenExpired``.
+    public static var changeTokenExpired: Code { .changeTokenExpired }
+    /// ``Code/batchRequestFailed``.
+    public static var batchRequestFailed: Code { .batchRequestFailed }
+    /// ``Code/zoneBusy``.
+    public static var zoneBusy: Code { .zoneBusy }
+    /// ``Code/badDatabase``.
+    public static var badDatabase: Code { .badDatabase }
+    /// ``Code/quotaExceeded``.
+    public static var quotaExceeded: Code { .quotaExceeded }
+    /// ``Code/zoneNotFound``.
+    public static var zoneNotFound: Code { .zoneNotFound }
+    /// ``Code/limitExceeded``.
+    public static var limitExceeded: Code { .limitExceeded }
+    /// ``Code/userDeletedZone``.
+    public static var userDeletedZone: Code { .userDeletedZone }
+    /// ``Code/tooManyParticipants``.
+    public static var tooManyParticipants: Code { .tooManyParticipants }
+    /// ``Code/alreadyShared``.
+    public static var alreadyShared: Code { .alreadyShared }
+    /// ``Code/referenceViolation``.
+    public static var referenceViolation: Code { .referenceViolation }
+    /// ``Code/managedAccountRestricted``.
+    public static var managedAccountRestricted: Code { .managedAccountRestricted }
+    /// ``Code/participantMayNeedVerification``.
+    public static var participantMayNeedVerification: Code { .participantMayNeedVerification }
+    /// ``Code/serverResponseLost``.
+    public static var serverResponseLost: Code { .serverResponseLost }
+    /// ``Code/assetNotAvailable``.
+    public static var assetNotAvailable: Code { .assetNotAvailable }
+    /// ``Code/accountTemporarilyUnavailable``.
+    public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
+}
+
+extension OperationError.Code {
+    /// Returns whether an error is an ``OperationError`` with the code, in a `catch` or a `case`.
+    public static func ~= (code: Self, error: any Error) -> Bool { (error as? OperationError)?.code == code }
 }
 
 extension OperationError: CustomNSError {

@@ -25,7 +25,8 @@ public final class Container: Sendable {
     ///   - maximumConcurrentRequests: the maximum number of requests that run at the same time.
     ///   - file: the SQLite file that stores the long-lived operations. Use one file for each container, environment
     ///     and user. Only one `Container` at a time can have it open.
-    /// - Throws: an error of SQLite; ``OperationError`` if another container still has the file open after 2 seconds.
+    /// - Throws: ``OperationError`` if the file can't be opened, or if another container still has it open after 2
+    ///   seconds.
     public init(_ client: ContainerClient, maximumConcurrentRequests: Int = 4, longLivedOperationsIn file: URL)
         async throws
     {
@@ -208,10 +209,13 @@ extension Database {
     }
 
     /// Deletes a subscription. Deleting a subscription that does not exist succeeds.
-    public func deleteSubscription(withID subscriptionID: Name) async throws(OperationError) {
+    /// - Returns: the ID of the subscription.
+    @discardableResult
+    public func deleteSubscription(withID subscriptionID: Name) async throws(OperationError) -> Name {
         try await callForOne(ModifySubscriptions(deleting: [subscriptionID])) {
             if case .deleted(_, let result) = $0 { result } else { nil }
         }
+        return subscriptionID
     }
 
     func callForOne<Operation: DatabaseOperation, Value: Sendable>(

@@ -310,8 +310,11 @@ extension DatabaseCalls {
     }
 
     /// Deletes a record. Deleting a record that does not exist succeeds.
-    public func deleteRecord(withID recordID: RecordID) async throws(OperationError) {
+    /// - Returns: the ID of the record.
+    @discardableResult
+    public func deleteRecord(withID recordID: RecordID) async throws(OperationError) -> RecordID {
         try await only(modifyRecords(deleting: [recordID]).deleteResults[recordID])
+        return recordID
     }
 
     /// Saves and deletes records. Each has its own result.
@@ -349,8 +352,19 @@ extension DatabaseCalls {
     // MARK: Zones
 
     /// Fetches all zones of the database.
+    /// - Throws: ``OperationError``: `partialFailure` with the zones that could not be read. `results(of:)` has the
+    ///   others too.
     public func allRecordZones() async throws(OperationError) -> [ReceivedZone] {
-        try await results(of: FetchRecordZones()).compactMap { try? $0.result.get() }
+        var zones: [ReceivedZone] = []
+        var errors: [OperationError.Item: OperationError] = [:]
+        for (zoneID, result) in try await results(of: FetchRecordZones()) {
+            switch result {
+            case .success(let zone): zones.append(zone)
+            case .failure(let error): errors[.zone(zoneID)] = error
+            }
+        }
+        if !errors.isEmpty { throw .partialFailure(errors) }
+        return zones
     }
 
     /// Fetches zones by their IDs. Each ID has its own result.
@@ -374,8 +388,11 @@ extension DatabaseCalls {
     }
 
     /// Deletes a zone and all its records.
-    public func deleteRecordZone(withID zoneID: ZoneID) async throws(OperationError) {
+    /// - Returns: the ID of the zone.
+    @discardableResult
+    public func deleteRecordZone(withID zoneID: ZoneID) async throws(OperationError) -> ZoneID {
         try await only(modifyRecordZones(deleting: [zoneID]).deleteResults[zoneID])
+        return zoneID
     }
 
     /// Creates and deletes zones. Each has its own result.

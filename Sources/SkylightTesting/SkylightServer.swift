@@ -345,9 +345,19 @@ public final class SkylightServer: Sendable {
 // MARK: - Settling
 
 /// Devices that still had something to send after many rounds of syncs.
-public struct NeverSettled: Error, Sendable {
+public struct NeverSettled: Error, Sendable, CustomStringConvertible {
     /// The number of rounds that were not enough.
     public let rounds: Int
+    /// The changes of records that all devices still have to send.
+    public let pending: [PendingRecordZoneChange]
+    /// The latest error of a sync, such as a refusal that comes again and again; `nil` if there was none.
+    public let lastError: OperationError?
+
+    public var description: String {
+        let names = pending.prefix(3).map { " '\($0.recordID.recordName)'" }.joined(separator: ",")
+        let error = lastError.map { "; the last error is \($0)" } ?? ""
+        return "The devices have not settled (rounds: \(rounds); records to send: \(pending.count),\(names))\(error)"
+    }
 }
 
 extension SkylightServer {
@@ -361,6 +371,7 @@ extension SkylightServer {
     ///     settle.
     /// - Throws: ``NeverSettled``; other errors of syncs.
     public func settle(_ engines: [SyncEngine], within rounds: Int = 50) async throws {
+        var lastError: OperationError?
         for _ in 0..<rounds {
             var isQuiet = true
             for engine in engines {
@@ -374,12 +385,14 @@ extension SkylightServer {
                     guard error.isTemporary || error.code == .serverResponseLost || error.code == .partialFailure else {
                         throw error
                     }
+                    lastError = error
                     isQuiet = false
                 }
             }
             if isQuiet { return }
         }
-        throw NeverSettled(rounds: rounds)
+        let pending = engines.flatMap(\.state.pendingRecordZoneChanges)
+        throw NeverSettled(rounds: rounds, pending: pending, lastError: lastError)
     }
 }
 

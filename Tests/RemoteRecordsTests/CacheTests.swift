@@ -61,7 +61,8 @@ import Testing
     @Test func aCacheTellsOfTheRecordsOfAType() async throws {
         try await Self.live { _, container, folder in
             let cache = try await Self.cache("first", container, folder)
-            var updates = cache.updates(ofType: "Item", in: zone).makeAsyncIterator()
+            let type: Record.RecordType = "Item"
+            var updates = cache.updates(ofType: type, in: zone).makeAsyncIterator()
             let none = try await updates.next()
             try await cache.save(Record(recordType: "List", recordID: Self.recordID("list")))
             try await Self.edit(cache, "a", "text", "one")
@@ -69,10 +70,10 @@ import Testing
             try await Self.edit(cache, "b", "text", "two")
             let two = try await updates.next()
             #expect(none == [] && one?.map { $0["text"] } == ["one"] && two?.map { $0["text"] } == ["one", "two"])
-            var count = try await cache.count(ofType: "Item", in: zone)
+            var count = try await cache.count(ofType: type, in: zone)
             #expect(count == 2)
             try await cache.delete(Self.recordID("a"))
-            count = try await cache.count(ofType: "Item", in: zone)
+            count = try await cache.count(ofType: type, in: zone)
             let left = try await updates.next()
             #expect(count == 1 && left?.map(\.recordID) == [Self.recordID("b")])
         }
@@ -202,6 +203,19 @@ import Testing
         }
     }
 
+    /// The folder of an app's data may be missing at its first start.
+    @Test func aFileThatCannotBeOpenedIsNamed() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
+            let text = try folder.write(String(repeating: "no database ", count: 100), to: "text")
+            for file in [folder.url.appending(path: "none/cache.sqlite"), text] {
+                let error = await operationError {
+                    _ = try await RecordCache(file, of: container.privateCloudDatabase)
+                }
+                #expect(error?.reason.contains(file.path(percentEncoded: false)) == true)
+            }
+        }
+    }
+
     /// JSON has no such number: it would be kept as none, and clear the key.
     @Test func aNumberThatIsNoneIsRefused() async throws {
         try await Self.withSaves({ request in records(item("b", tag: "1")) }) { container, _, folder in
@@ -219,6 +233,40 @@ import Testing
             ).saveResults
             #expect(throws: OperationError.self) { try results[record.recordID]?.get() }
             #expect(try results[other.recordID]?.get().recordChangeTag == "1")
+        }
+    }
+
+    /// After a history that was skipped, nothing else would bring the record.
+    @Test func aPrefetchTellsOfARecordThatCannotBeRead() async throws {
+        let unreadable = #""recordName":"b","serverErrorCode":"INTERNAL_ERROR","reason":"lost""#
+        try await Self.withSaves({ _ in records(item("a", tag: "1"), unreadable) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            let error = await operationError { try await cache.prefetch(Query(recordType: "Item"), in: zone) }
+            #expect(error?.code == .internalError)
+            let names = try await cache.records(ofType: "Item", in: zone).map(\.recordID.recordName)
+            #expect(names == ["a"])
+        }
+    }
+
+    /// The cache could not be read again with it.
+    @Test func aRecordThatCannotBeKeptIsRefused() async throws {
+        try await Self.withSaves({ _ in records(item("b", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            for (what, record) in [
+                ("name", Record(recordType: "Item", recordID: Self.recordID(""))),
+                ("type", Record(recordType: "", recordID: Self.recordID("a"))),
+                ("zone", Record(recordType: "Item", in: ZoneID(zoneName: "" as Name))),
+            ] {
+                let error = await operationError { try await cache.save(record) }
+                #expect(error?.code == .invalidArguments && error?.reason.contains(what) == true)
+            }
+            // Its path would be that of a file here.
+            var remote = Record(recordType: "Item", recordID: Self.recordID("a"))
+            remote["file"] = AssetFile(fileURL: try #require(URL(string: "https://example.com/etc/hosts")))
+            let record = remote
+            #expect(await operationError { try await cache.save(record) }?.code == .assetFileNotFound)
+            let kept = try await cache.records(ofType: "Item", in: zone)
+            #expect(kept.isEmpty)
         }
     }
 

@@ -76,7 +76,20 @@
 
                 let changes = try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
                 #expect(changes.modifications.count == 2 && !changes.moreComing)
-                try await database.deleteRecordZone(withID: zone.zoneID)
+                let count = try await database.configuredWith(configuration: CKOperation.Configuration()) { database in
+                    try await database.records(for: [recordID]).count
+                }
+                #expect(count == 1 && database.databaseScope == .private)
+                #expect(container.containerIdentifier == container.containerID.description)
+                let deleted = try await database.deleteRecord(withID: recordID)
+                let others = try await database.modifyRecordZones(
+                    saving: [CKRecordZone(zoneName: "Others")], deleting: [zone.zoneID])
+                #expect(deleted == recordID && others.saveResults.count == 1 && others.deleteResults.count == 1)
+                let subscriptionID = "everything"
+                try await database.save(CKDatabaseSubscription(subscriptionID: subscriptionID))
+                let subscription = try await database.subscription(for: subscriptionID)
+                let ended = try await database.deleteSubscription(withID: subscriptionID)
+                #expect(subscription.subscriptionID == subscriptionID && ended == subscriptionID)
             }
         }
 

@@ -9,6 +9,10 @@
         fileprivate static let note = "note"
     }
 
+    extension CKRecord.RecordType {
+        fileprivate static let thing = "Thing"
+    }
+
     /// The types of CloudKit that code of an app names, and what it reads from them.
     @Suite struct CloudKitTypesTests {
         private enum Item {
@@ -63,6 +67,12 @@
             record.setObject(nil, forKey: Item.title)
             #expect(record.object(forKey: "amount") as? Int == 3 && record[Item.title] as? String == nil)
             #expect(Set<CKRecord.FieldKey>(keys) == ["title", "amount"])
+            record.setValue("Bread", forKey: Item.title)
+            #expect(record.value(forKey: Item.title) as? String == "Bread")
+            record["amount"] = nil
+            let changed: [CKRecord.FieldKey] = record.changedKeys()
+            #expect(changed == ["amount", "note", "title"] && record.changedKeys().contains(Item.amount))
+            #expect(record.changedKeys == ["amount", "note", "title"] && record["amount"] == nil)
         }
 
         @Test func identifiersAreMade() {
@@ -72,6 +82,20 @@
             let type: CKRecord.RecordType = "Item"
             #expect(CKRecord(recordType: Item.recordType, zoneID: zoneID).recordType == type)
             #expect(CKQuery(recordType: Item.recordType).recordType == type)
+        }
+
+        @Test func recordTypesAreStrings() {
+            let thing = CKRecord(recordType: .thing)
+            let counts: [CKRecord.RecordType: Int] = [.thing: 1, CKRecord.SystemType.share: 2]
+            #expect(counts[thing.recordType] == 1 && CKQuery(recordType: .thing).recordType == .thing)
+            // The type of a deleted record
+            let (known, unknown): (Name?, Name?) = ("Thing", nil)
+            let type: CKRecord.RecordType = .thing
+            #expect(known == type && unknown != type)
+            switch known {
+            case type: break
+            default: Issue.record("the type is another one")
+            }
         }
 
         @Test func systemFieldsHaveTheNamesOfQueries() {
@@ -94,6 +118,25 @@
             let error = CKError(code)
             let bridged = error as NSError
             #expect(error.code == code && bridged.domain == CKErrorDomain && bridged.code == code.rawValue)
+        }
+
+        @Test func errorsAreCaughtByTheirCodes() {
+            func caught(_ thrown: any Error) -> String {
+                do {
+                    throw thrown
+                } catch CKError.zoneNotFound, CKError.unknownItem {
+                    return "missing"
+                } catch CKError.partialFailure {
+                    return "some"
+                } catch {
+                    return "other"
+                }
+            }
+            let errors: [any Error] = [
+                CKError(.zoneNotFound), CKError(.partialFailure), CKError(.zoneBusy), CancellationError(),
+            ]
+            #expect(errors.map(caught) == ["missing", "some", "other", "other"])
+            if case CKError.zoneBusy = errors[2] {} else { Issue.record("the code was not found") }
         }
 
         @Test func errorsHaveTheValuesOfTheirUserInfo() throws {
@@ -144,6 +187,15 @@
             var ben = CKShare.Participant(
                 participantID: "1",
                 lookupInfo: CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: "ben")))
+            let action: CKRecord.ReferenceAction = .deleteSelf
+            #expect(CKRecord.Reference(record: list, action: action).action == .deleteSelf)
+            var item = CKRecord(recordType: "Item", zoneID: zoneID)
+            item.parent = CKRecord.Reference(record: list, action: .none)
+            let parent: CKRecord.Reference? = item.parent
+            #expect(parent?.recordID == list.recordID && item.parent?.recordID == list.recordID)
+            #expect(item.parent == "list")
+            item.parent = nil
+            #expect(item.hasChanges && item.parent == nil)
             let (permission, role): (CKShare.ParticipantPermission, CKShare.ParticipantRole) = (
                 .readWrite, .privateUser
             )
@@ -176,6 +228,15 @@
             }
             #expect(subject.firesOn == [.create, .delete] && subject.firesOnce && subject.zoneID == nil)
             #expect(subject.query == CKQuery(recordType: "Item", filters: [.init("amount", .greaterThan, 3)]))
+            let inZone = CKQuerySubscription(
+                recordType: Item.recordType, options: .firesOnRecordUpdate, zoneID: zoneID)
+            #expect(inZone.zoneID == zoneID && query.zoneID == nil)
+            var info = CKSubscription.NotificationInfo()
+            #expect(info.desiredKeys == nil)
+            info.desiredKeys = [Item.amount]
+            #expect(info.desiredKeys == ["amount"] && info.additionalFields == ["amount"])
+            let id: CKSubscription.ID = "all"
+            #expect(CKDatabaseSubscription(subscriptionID: id).subscriptionID == id)
         }
 
         @Test func operationsAreMadeWithTheFrameworksLabels() throws {
@@ -240,6 +301,12 @@
                 #expect(CKAcceptSharesOperation(shareMetadatas: [metadata]).links.count == 1)
                 let accepted = try await theirs.accept(metadata)
                 #expect(accepted[CKShare.SystemFieldKey.title] as? String == "Food")
+                let container = database.container
+                let known = try await container.shareParticipant(forEmailAddress: "ben@example.com")
+                let nobody = try await container.userIdentity(forEmailAddress: "nobody@example.com")
+                let none = CKRecord.ID(recordName: "_00000000000000000000000000000000")
+                let other = try await container.userIdentity(forUserRecordID: none)
+                #expect(known.userRecordName == ben.userRecordName && nobody == nil && other == nil)
                 let identity: CKUserIdentity? = metadata.ownerIdentity
                 #expect(identity?.userRecordID == identity?.userRecordName.map { CKRecord.ID(recordName: $0) })
                 let names = [identity?.nameComponents?.givenName, identity?.nameComponents?.familyName]

@@ -9,8 +9,11 @@
         /// Records in memory, of which a query finds one in each page.
         private final class Records: DatabaseCalls {
             private let records: Mutex<[RecordID: Record]>
-            init(_ records: [Record]) {
+            private let zones: Database.FetchZoneResults
+
+            init(_ records: [Record], zones: Database.FetchZoneResults = [(.default, .success(.default()))]) {
                 self.records = Mutex(Dictionary(uniqueKeysWithValues: records.map { ($0.recordID, $0) }))
+                self.zones = zones
             }
 
             func results(of operation: FetchRecords) async throws(OperationError) -> Database.FetchResults {
@@ -46,7 +49,7 @@
             }
 
             func results(of operation: FetchRecordZones) async throws(OperationError) -> Database.FetchZoneResults {
-                [(.default, .success(CKRecordZone.default()))]
+                zones
             }
 
             func results(of operation: ModifyRecordZones) async throws(OperationError) -> Database.ModifyZoneResults {
@@ -88,6 +91,19 @@
             let changes = try await database.recordZoneChanges(inZoneWith: .default)
             let feed = try await database.databaseChanges()
             #expect(changes.deletions.count == 1 && feed.modifications == [.default] && !feed.moreComing)
+        }
+
+        /// A list without the zone would look like a zone that was deleted.
+        @Test func aZoneThatCannotBeReadIsNotLeftOut() async throws {
+            let zoneID = CKRecordZone.ID(zoneName: "Lists")
+            let database = Records(
+                [], zones: [(.default, .success(.default())), (zoneID, .failure(CKError(.internalError)))])
+            do throws(CKError) {
+                _ = try await database.allRecordZones()
+                Issue.record("the zone was left out")
+            } catch {
+                #expect(error.code == .partialFailure && error.partialErrors[.zone(zoneID)]?.code == .internalError)
+            }
         }
 
         private func titles(in database: any DatabaseCalls) async throws -> [String] {

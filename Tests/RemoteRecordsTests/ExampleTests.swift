@@ -137,6 +137,42 @@ import Testing
         }
     }
 
+    /// What a type has for a protocol of Swift's, or of this library, is documented there.
+    private static let documentedElsewhere = [
+        "func encode(to", "func finished()", "func hash(into", "func makeAsyncIterator()", "func next(isolation",
+        "func page(of", "func read(_", "func results(of", "func run(", "init(from decoder", "init(rawValue",
+        "init(stringLiteral", "static func <", "static func ==", "typealias Element", "let rawValue",
+        "var description", "var errorCode", "var errorDescription", "static var errorDomain", "var errorUserInfo",
+        "var fieldContent", "var fieldValue", "var propertyValue", "static var valueType",
+        // LongLivedOperation
+        "static func errors(of", "static func event(of", "static func json(of", "func remaining(after",
+        "init(json", "var json", "static var kind",
+    ]
+
+    /// An app's author reads the reference, or these lines.
+    @Test(arguments: ["RemoteRecords", "SkylightTesting"]) func publicNamesAreDocumented(module: String) throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/\(module)")
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        var names = 0
+        for case let file as URL in files where file.pathExtension == "swift" {
+            var isDocumented = false
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                let line = line.drop { $0 == " " }
+                if line.hasPrefix("///") {
+                    isDocumented = true
+                } else if line.prefixMatch(of: /(@\S+ )*public (?!import|extension)/) != nil {
+                    names += 1
+                    let isKnown = isDocumented || Self.documentedElsewhere.contains { line.contains($0) }
+                    #expect(isKnown, "\(file.lastPathComponent): \(line)")
+                    isDocumented = false
+                } else if !line.hasPrefix("@") {
+                    isDocumented = false
+                }
+            }
+        }
+        #expect(names > 20)
+    }
+
     @Test(arguments: [
         ("ExampleTests.swift", "remote-records.md", 3), ("FirstAppTests.swift", "first-app.md", 3),
     ])

@@ -167,6 +167,27 @@ import Testing
         let again = try Record(encoded: record.encoded)
         #expect(again == record && again.withoutChanges == record.withoutChanges && again.parentHasChanged)
         #expect(again.withoutChanges.parent == nil && !again.withoutChanges.hasChanges)
+        // The next process may have another working directory.
+        record["file"] = AssetFile(fileURL: URL(filePath: "b.png"))
+        let file: AssetFile? = try Record(encoded: record.encoded)["file"]
+        #expect(file?.fileURL?.path(percentEncoded: false) == FileManager.default.currentDirectoryPath + "/b.png")
+    }
+
+    /// Without these values, their keys would be changed to none, and the next save would remove what the server has.
+    @Test func valuesThatAServerRefusesAreKept() throws {
+        var place = Location(latitude: 91, longitude: .infinity)
+        (place.course, place.timestamp) = (-0.5, Timestamp(milliseconds: 7))
+        var record = Record(recordType: "Item", in: zone)
+        record["none"] = Double.nan
+        record["numbers"] = [1.5, -Double.infinity]
+        record[encrypted: "secret"] = Double.infinity
+        record["place"] = place
+        record["places"] = [place, Location(latitude: 1, longitude: 2)]
+        record["nobody"] = Reference(recordName: "", zoneID: zone, action: .validate)
+        record[content: "mixed"] = .value(.list([.string("a"), .bytes([7])], of: .string), isEncrypted: false)
+        let again = try Record(encoded: record.encoded)
+        #expect((again["none"] as Double?)?.isNaN == true && again.changedKeys == record.changedKeys)
+        for (key, content) in record.fields where key != "none" { #expect(again.fields[key] == content) }
     }
 
     @Test func systemFieldsAreEnoughToSaveAModel() throws {
@@ -178,6 +199,23 @@ import Testing
         record["text"] = "from the model"
         #expect(record.changedKeys == ["text"])
         #expect(throws: UnreadableRecord.self) { try Record(encodedSystemFields: Array("[]".utf8)) }
+    }
+
+    /// A log tells which items failed, and not all of hundreds.
+    @Test func errorsNameTheirItems() {
+        var error = OperationError.partialFailure([
+            .record(RecordID(recordName: "a", zoneID: zone)): OperationError(.zoneBusy, "wait"),
+            .record(RecordID(recordName: "b")): OperationError(.permissionFailure, "no"),
+            .user(LookupInfo(emailAddress: "ben@example.com")): OperationError(.unknownItem, "nobody"),
+        ])
+        #expect(
+            "\(error)"
+                == "partialFailure: 3 items failed (record 'a' of zone 'Items': zoneBusy: wait; "
+                + "record 'b': permissionFailure: no; user 'ben@example.com': unknownItem: nobody)")
+        error.partialErrors = Dictionary(
+            uniqueKeysWithValues: (0..<12).map { (.subscription(Name("s\($0)")), OperationError(.zoneBusy, "wait")) })
+        #expect("\(error)".hasSuffix("subscription 's7': zoneBusy: wait; and 2 more)"))
+        #expect(UnreadableRecord().localizedDescription == "\(UnreadableRecord())")
     }
 
     /// The codes are those of CKError, which apps compare.

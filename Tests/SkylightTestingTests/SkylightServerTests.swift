@@ -162,7 +162,12 @@ import Testing
             let database = try await skylight.device(of: skylight.makeUser("Anna")).privateCloudDatabase
             let engine = try SyncEngine(.init(database: database, stateSerialization: nil, delegate: Silent()))
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: Self.zone))])
-            await #expect(throws: NeverSettled.self) { try await skylight.settle([engine], within: 3) }
+            let error = await #expect(throws: NeverSettled.self) { try await skylight.settle([engine], within: 3) }
+            #expect(error?.lastError == nil && error?.pending.count == 1)
+            try skylight.inject(.tryAgainLater, count: 100)
+            let busy = await #expect(throws: NeverSettled.self) { try await skylight.settle([engine], within: 1) }
+            #expect(busy?.lastError?.isTemporary == true)
+            #expect("\(try #require(busy))".contains("(rounds: 1; records to send: 1, 'a'); the last error is "))
         }
     }
 }

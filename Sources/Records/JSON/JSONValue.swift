@@ -71,7 +71,9 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
 public struct JSONObject: Sendable {
     /// A name and its value.
     public struct Member: Sendable, Hashable {
+        /// The name.
         public let name: Name
+        /// The value.
         public var value: JSONValue
 
         /// A member for ``JSONObject/init(_:)``.

@@ -51,7 +51,9 @@ public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertib
 
 /// The environment of a container: development for changing the schema, production for users' data.
 public enum Environment: String, Sendable, Hashable, CaseIterable {
+    /// Where the schema is changed.
     case development
+    /// Where the data of users is.
     case production
 
     /// Parses the name, ignoring case: `records/resolve` returns it in capitals, and clients use it in URLs. The raw

@@ -2,13 +2,21 @@ internal import Foundation
 
 /// The value of a record field: one of each ``ValueType``, or a list.
 public enum FieldValue: Sendable, Hashable {
+    /// Text.
     case string(String)
+    /// A signed integer.
     case int64(Int64)
+    /// A floating-point number.
     case double(Double)
+    /// Bytes.
     case bytes([UInt8])
+    /// A moment.
     case timestamp(Timestamp)
+    /// A place.
     case location(Location)
+    /// A reference to another record.
     case reference(Reference)
+    /// A file that is on the server.
     case asset(Asset)
     /// Values of one type. The type is known even for an empty list, except for an untagged empty list in a request.
     case list([FieldValue], of: ValueType?)

@@ -131,27 +131,28 @@ public enum KeyValueLimits {
 
 /// A value in a key-value store: any value that a property list can contain.
 public indirect enum PropertyValue: Sendable, Hashable {
+    /// Text.
     case string(String)
+    /// Bytes.
     case bytes([UInt8])
+    /// A Boolean.
     case bool(Bool)
+    /// A signed integer.
     case integer(Int64)
     /// A floating-point number. Stores accept only finite ones.
     case double(Double)
     /// A date with millisecond precision.
     case date(Timestamp)
+    /// A list of values of any types.
     case array([PropertyValue])
+    /// Values of any types by their names.
     case dictionary([Name: PropertyValue])
 
     /// The kinds of values, with their names in requests and responses.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        case string = "STRING"
-        case bytes = "BYTES"
-        case bool = "BOOL"
-        case integer = "INT64"
-        case double = "DOUBLE"
-        case date = "TIMESTAMP"
-        case array = "ARRAY"
-        case dictionary = "DICTIONARY"
+        /// Each is a case of ``PropertyValue``.
+        case string = "STRING", bytes = "BYTES", bool = "BOOL", integer = "INT64", double = "DOUBLE",
+            date = "TIMESTAMP", array = "ARRAY", dictionary = "DICTIONARY"
     }
 
     /// The type of the value, as named in requests and responses.

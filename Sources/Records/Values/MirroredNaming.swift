@@ -79,8 +79,9 @@ public struct MirroredLink: Sendable, Hashable {
         public let entityName: String?
     }
 
-    /// The two objects, in the order in the record.
+    /// The object that the record names first.
     public let first: End
+    /// The object that the record names second.
     public let second: End
 
     /// Reads a link. Each field contains the values of both objects, separated by a colon.

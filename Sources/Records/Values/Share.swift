@@ -13,9 +13,11 @@ public struct Share: Sendable, Hashable {
         ])
     /// The name of the record that shares its whole zone.
     public static let zoneWideName: Name = "cloudkit.zoneshare"
-    /// The fields that invited users see: a title (STRING), a uniform type identifier (STRING), and an image (BYTES).
+    /// The field with the title that invited users see, a STRING.
     public static let titleField: Name = "cloudkit.title"
+    /// The field with the uniform type identifier that invited users see, a STRING.
     public static let typeField: Name = "cloudkit.type"
+    /// The field with the image that invited users see, BYTES.
     public static let thumbnailField: Name = "cloudkit.thumbnailImageData"
     /// Maximum number of participants, including the owner.
     public static let participantLimit = 100

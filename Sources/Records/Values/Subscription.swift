@@ -2,8 +2,11 @@
 public struct Subscription: Sendable, Hashable {
     /// The kinds of changes of a record.
     public enum Event: String, Sendable, Hashable, CaseIterable {
+        /// A record was created.
         case create
+        /// A record was changed.
         case update
+        /// A record was deleted.
         case delete
     }
 

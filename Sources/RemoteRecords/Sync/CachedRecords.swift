@@ -288,7 +288,7 @@ extension DatabaseQueue {
 
     /// Opens a file exclusively, on a thread that may block. Only the user who runs the program can read a new file,
     /// because it contains download addresses.
-    /// - Throws: ``OperationError`` if another queue has the file open; an error of SQLite.
+    /// - Throws: ``OperationError`` with the path, such as if another queue has the file open.
     static func opened(_ file: URL, _ prepare: @escaping @Sendable (GRDB.Database) throws -> Void) async throws
         -> DatabaseQueue
     {
@@ -306,9 +306,11 @@ extension DatabaseQueue {
                             let queue = try DatabaseQueue(path: path, configuration: configuration)
                             try queue.write(prepare)
                             return queue
-                        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                            throw OperationError(
-                                .internalError, "'\(path)' is open already, perhaps in another process")
+                        } catch let error as DatabaseError {
+                            let reason =
+                                error.resultCode == .SQLITE_BUSY
+                                ? "is open already, perhaps in another process" : "can't be opened: \(error)"
+                            throw OperationError(.internalError, "'\(path)' \(reason)")
                         }
                     })
             }

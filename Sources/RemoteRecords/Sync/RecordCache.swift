@@ -36,8 +36,8 @@ public final class RecordCache: Sendable {
     ///     before belong to the previous user.
     ///   - resolver: resolves conflicts. By default, locally changed keys replace those of the server, other keys come
     ///     from the server, and a deletion on the server is accepted.
-    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if another
-    ///   cache still has the file open after 2 seconds.
+    /// - Throws: ``OperationError`` if the file can't be opened, or if another cache still has it open after 2 seconds;
+    ///   for the public database, which has no feed. ``UnreadableRecord`` for a file of a later version.
     public convenience init(
         _ file: URL, of database: Database, user: RecordID? = nil,
         resolver: @escaping Resolver = RecordCache.mergingKeys
@@ -140,7 +140,8 @@ public final class RecordCache: Sendable {
     /// The sync fetches the same records again in their latest version, and removes those that were deleted meanwhile.
     /// After ``SyncEngine/skipHistory(of:)``, prefetched records stay, and further queries can add records.
     /// - Returns: the cursor for the next page; `nil` after the last page.
-    /// - Throws: ``OperationError``; an error of SQLite.
+    /// - Throws: ``OperationError``, also that of a record that the server could not read, after the others of the page
+    ///   were stored; an error of SQLite.
     @discardableResult
     public func prefetch(_ query: Query, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords
         .Cursor?
@@ -173,10 +174,18 @@ public final class RecordCache: Sendable {
             }
             if isComplete { return nil }
             let results = try await page(engine.database)
-            let records = results.matchResults.compactMap { try? $0.result.get() }
-            try await app.write(engine) { cached in
+            var records: [Record] = []
+            var failure: OperationError?
+            for (_, result) in results.matchResults {
+                switch result {
+                case .success(let record): records.append(record)
+                case .failure(let error): failure = failure ?? error
+                }
+            }
+            try await app.write(engine) { [records] cached in
                 for record in records { try cached.add(record, isMarked: !isLasting) }
             }
+            if let failure { throw failure }
             return results.queryCursor
         }
     }
@@ -188,8 +197,9 @@ public final class RecordCache: Sendable {
     ///
     /// Read the record again after a sync: a copy of an older version causes a conflict, which costs more requests.
     /// Until the conflict is resolved, the unchanged keys have the values of the older version.
-    /// - Throws: ``OperationError`` `invalidArguments` for a number that is infinite or not a number; an error of
-    ///   SQLite, or an earlier error of the file.
+    /// - Throws: ``OperationError``: `invalidArguments` for a number that is infinite or not a number, or for an empty
+    ///   name of the record, its type or its zone; `assetFileNotFound` for a file that is not on this machine. An error
+    ///   of SQLite, or an earlier error of the file.
     public func save(_ record: Record) async throws {
         try await save([record])
     }

@@ -93,6 +93,19 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         case user(LookupInfo)
         /// The subscription with an ID.
         case subscription(Name)
+
+        /// The item in words, for the description of an error.
+        fileprivate var words: String {
+            switch self {
+            case .record(let recordID) where recordID.zoneID.isDefault: "record '\(recordID.recordName)'"
+            case .record(let recordID): "record '\(recordID.recordName)' of zone '\(recordID.zoneID.zoneName)'"
+            case .zone(let zoneID): "zone '\(zoneID.zoneName)'"
+            case .link(let shortGUID): "share '\(shortGUID)'"
+            case .user(let user):
+                "user '\(user.userRecordName?.string ?? user.emailAddress ?? user.phoneNumber ?? "")'"
+            case .subscription(let subscriptionID): "subscription '\(subscriptionID)'"
+            }
+        }
     }
 
     /// The three versions of a record in a conflict.
@@ -158,10 +171,15 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
+    /// The number of items that the description names.
+    private static let itemsInWords = 10
+
+    /// The code and the reason. Those of a partial failure name the first items that failed.
     public var description: String {
-        partialErrors.isEmpty
-            ? "\(code): \(reason)"
-            : "\(code): \(reason) (\(partialErrors.values.map(\.description).sorted().joined(separator: "; ")))"
+        if partialErrors.isEmpty { return "\(code): \(reason)" }
+        let items = partialErrors.map { "\($0.key.words): \($0.value)" }.sorted()
+        let more = items.count > Self.itemsInWords ? ["and \(items.count - Self.itemsInWords) more"] : []
+        return "\(code): \(reason) (\((items.prefix(Self.itemsInWords) + more).joined(separator: "; ")))"
     }
 
     static func partialFailure(_ errors: [Item: OperationError]) -> OperationError {

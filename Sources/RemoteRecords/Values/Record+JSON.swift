@@ -5,7 +5,12 @@ internal import Records
 // Records are stored as the JSON of CloudKit's answers. Additional members of this library begin with `_`.
 
 /// The error for stored data that is damaged or was not written by this library.
-public struct UnreadableRecord: Error, Sendable {}
+public struct UnreadableRecord: Error, Sendable, CustomStringConvertible, LocalizedError {
+    public var description: String {
+        "The stored data is damaged, or was not written by this version of RemoteRecords"
+    }
+    public var errorDescription: String? { description }
+}
 
 extension Record {
     /// The whole record with its changes, for a store of the app. It contains the paths of files to upload, but not the
@@ -161,11 +166,11 @@ extension Record {
 extension FieldContent {
     fileprivate var json: JSONObject {
         switch self {
-        case .value(let value, let isEncrypted):
-            var writer = JSONWriter()
-            writer.value(Field(name: "field", value: value, isEncrypted: isEncrypted))
-            guard case .object(let object)? = try? JSONReader.value(of: writer.bytes) else { return JSONObject() }
+        case .value(let value, let isEncrypted) where !value.isReadable:
+            var object = JSONObject([.init(name: "_value", value: value.exactJSON)])
+            if isEncrypted { object["isEncrypted"] = true }
             return object
+        case .value(let value, let isEncrypted): return value.fieldJSON(isEncrypted: isEncrypted)
         case .file(let file): return JSONObject([.init(name: "_file", value: .object(file.json))])
         case .files(let files):
             return JSONObject([.init(name: "_files", value: .array(files.map { .object($0.json) }))])
@@ -177,8 +182,90 @@ extension FieldContent {
             self = .file(AssetFile(json: file))
         } else if case .array(let files)? = object["_files"] {
             self = .files(files.compactMap { if case .object(let file) = $0 { AssetFile(json: file) } else { nil } })
+        } else if let exact = object["_value"] {
+            guard let value = FieldValue(exactJSON: exact) else { return nil }
+            self = .value(value, isEncrypted: object["isEncrypted"] == .bool(true))
         } else {
             self.init(ReceivedField(object))
+        }
+    }
+}
+
+// CloudKit's JSON has no infinite number, no place beyond a pole, and no reference without a name. The server refuses
+// them. Until then they are kept in a form of this library: without them, a changed key would remove its value.
+
+extension FieldValue {
+    /// True if CloudKit's JSON of the value is read as the same value.
+    fileprivate var isReadable: Bool {
+        switch self {
+        case .double: isWritable
+        case .location(let place): isWritable && abs(place.latitude) <= 90 && abs(place.longitude) <= 180
+        case .reference(let reference): !reference.recordName.isEmpty
+        case .list(let elements, let type):
+            elements.allSatisfy { $0.isReadable && $0.type == type.map { FieldType($0) } }
+        default: true
+        }
+    }
+
+    /// CloudKit's JSON of a field with the value.
+    fileprivate func fieldJSON(isEncrypted: Bool = false) -> JSONObject {
+        var writer = JSONWriter()
+        writer.value(Field(name: "field", value: self, isEncrypted: isEncrypted))
+        guard case .object(let object)? = try? JSONReader.value(of: writer.bytes) else { return JSONObject() }
+        return object
+    }
+
+    private static let placeNumbers: [any WritableKeyPath<Location, Double?> & Sendable] = [
+        \.horizontalAccuracy, \.verticalAccuracy, \.altitude, \.speed, \.course,
+    ]
+
+    fileprivate var exactJSON: JSONValue {
+        switch self {
+        case .double(let number): return ["double": .string(number.description)]
+        case .location(let place):
+            let numbers: [Double?] = [place.latitude, place.longitude] + Self.placeNumbers.map { place[keyPath: $0] }
+            return [
+                "location": .array(numbers.map { $0.map { .string($0.description) } ?? .null }),
+                "timestamp": place.timestamp.map { .integer($0.milliseconds) } ?? .null,
+            ]
+        case .reference(let reference):
+            return [
+                "reference": .string(reference.recordName.string), "action": .string(reference.action.rawValue),
+                "zoneID": reference.zoneID.map { .object($0.json) } ?? .null,
+            ]
+        case .list(let elements, let type):
+            return ["list": .array(elements.map(\.exactJSON)), "of": type.map { .string($0.rawValue) } ?? .null]
+        default: return ["field": .object(fieldJSON())]
+        }
+    }
+
+    /// - Returns: `nil` if the JSON is not from ``exactJSON``.
+    fileprivate init?(exactJSON json: JSONValue) {
+        guard case .object(let object) = json else { return nil }
+        func number(_ json: JSONValue) -> Double? { if case .string(let text) = json { Double(text) } else { nil } }
+        if let text = object["double"], let double = number(text) {
+            self = .double(double)
+        } else if case .array(let texts)? = object["location"], texts.count == 2 + Self.placeNumbers.count,
+            let latitude = number(texts[0]), let longitude = number(texts[1])
+        {
+            var place = Location(latitude: latitude, longitude: longitude)
+            for (path, text) in zip(Self.placeNumbers, texts.dropFirst(2)) { place[keyPath: path] = number(text) }
+            if case .integer(let time)? = object["timestamp"] { place.timestamp = Timestamp(milliseconds: time) }
+            self = .location(place)
+        } else if case .string(let name)? = object["reference"] {
+            var reference = Reference(recordName: Name(name), zoneID: object["zoneID"].flatMap { try? ZoneID($0) })
+            if case .string(let action)? = object["action"] { reference.action = .init(rawValue: action) ?? .none }
+            self = .reference(reference)
+        } else if case .array(let elements)? = object["list"] {
+            var type: ValueType?
+            if case .string(let name)? = object["of"] { type = ValueType(rawValue: name) }
+            let values = elements.compactMap { FieldValue(exactJSON: $0) }
+            guard values.count == elements.count else { return nil }
+            self = .list(values, of: type)
+        } else if case .object(let field)? = object["field"], let value = ReceivedField(field).value {
+            self = value
+        } else {
+            return nil
         }
     }
 }
@@ -186,7 +273,8 @@ extension FieldContent {
 extension AssetFile {
     fileprivate var json: JSONObject {
         var object = JSONObject()
-        object["path"] = fileURL.map { .string($0.path(percentEncoded: false)) }
+        // The next process may have another working directory.
+        object["path"] = fileURL.map { .string($0.absoluteURL.path(percentEncoded: false)) }
         object["downloadURL"] = downloadURL.map { .string($0) }
         if let asset {
             var kept = JSONObject()

@@ -211,9 +211,21 @@ extension Record {
 }
 
 extension Record {
-    /// The error for a number that JSON cannot represent; `nil` if there is none.
+    /// The error for what no server or file can keep: an empty name, a file that is not on this machine, or a number
+    /// that JSON cannot represent; `nil` if there is none.
     var unwritable: OperationError? {
-        fields.first { $0.value.value?.isWritable == false }.map { key, _ in
+        let names: KeyValuePairs<String, Name> = [
+            "name": recordID.recordName, "type": recordType, "zone": recordID.zoneID.zoneName,
+        ]
+        if let (what, _) = names.first(where: { $0.value.isEmpty }) {
+            return OperationError(.invalidArguments, "The \(what) of the record '\(recordID.recordName)' is empty")
+        }
+        let remote = fields.first { $0.value.files.contains { $0.asset == nil && $0.fileURL?.isFileURL == false } }
+        if let key = remote?.key {
+            return OperationError(
+                .assetFileNotFound, "The file in '\(key)' is not on this machine: its URL has to begin with 'file:'")
+        }
+        return fields.first { $0.value.value?.isWritable == false }.map { key, _ in
             OperationError(.invalidArguments, "The number in '\(key)' is infinite, or none at all")
         }
     }
@@ -250,7 +262,8 @@ extension FieldContent? {
 }
 
 extension FieldValue {
-    fileprivate var isWritable: Bool {
+    /// False for a number that JSON cannot represent, alone, in a location or in a list.
+    var isWritable: Bool {
         switch self {
         case .double(let number): number.isFinite
         case .location(let place):
