@@ -138,8 +138,8 @@ package.targets = [
     layer(
         "WebServices",
         on: [
-            "HTTPServing", "Accounts", "AssetStore", "RequestLog", "RecordStore", "Records", "CEmbeddedFiles",
-            hummingbird, httpTypes, logging, nioCore, serviceLifecycle,
+            "HTTPServing", "Accounts", "AssetStore", "RequestLog", "CloudKitClient", "RecordStore", "Records",
+            "CEmbeddedFiles", hummingbird, httpTypes, logging, nioCore, serviceLifecycle,
         ]),
     // For the tests of apps
     layer(

@@ -135,7 +135,7 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension CloudKitFailure.Kind {
-    var words: String {
+    package var words: String {
         switch self {
         case .refused(let error): "\(error)"
         case .throttled(let error):

@@ -140,13 +140,19 @@ final class Transport: Sendable {
         Reply, Failure
     > {
         do {
-            let response = try await services.execute(
-                request, timeout: .nanoseconds(timeToAnswer(Int64(bytes)).nanoseconds))
+            let response = try await answer(to: request, of: bytes)
             await begun(response.headers)
             return .success(try await reply(of: response, limit: answerLimit))
         } catch {
             return .failure(failure(error))
         }
+    }
+
+    /// Sends a request to CloudKit, and returns when its answer begins.
+    /// - Parameter bytes: the length of the request's body in bytes.
+    /// - Throws: errors for ``failure(_:)``.
+    func answer(to request: HTTPClientRequest, of bytes: Int) async throws -> HTTPClientResponse {
+        try await services.execute(request, timeout: .nanoseconds(timeToAnswer(Int64(bytes)).nanoseconds))
     }
 
     /// The time limit for the beginning of an answer.

@@ -3,6 +3,7 @@ public import AssetStore
 public import HTTPServing
 public import Hummingbird
 public import RecordStore
+public import Records
 public import RemoteRecordStore
 public import RequestLog
 
@@ -14,6 +15,8 @@ public struct Console: Sendable {
     package let engine: any RecordEngine
     /// The same engine, if it has containers in iCloud; `nil` if this console can't connect to any.
     package let connections: ContainersByEngine?
+    /// The container whose requests the server passes on to iCloud; `nil` if it answers all.
+    let proxied: ContainerID?
     package let accounts: Accounts
     /// The access rules for the pages.
     package let access: AccessControl
@@ -37,6 +40,7 @@ public struct Console: Sendable {
     /// - Parameters:
     ///   - engine: the engine without fault injection: the console always shows the stored data.
     ///   - connections: the same engine, if it has containers in iCloud.
+    ///   - proxied: the container whose requests the server passes on to iCloud; `nil` if it answers all.
     ///   - assets: the asset files of the engine's records.
     ///   - faults: the fault injection settings of the web services.
     ///   - log: the request log of the web services.
@@ -49,7 +53,8 @@ public struct Console: Sendable {
     ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
     /// - Throws: a file system error, or a parser error of a template.
     public init(
-        engine: any RecordEngine, connections: ContainersByEngine? = nil, accounts: Accounts, assets: AssetStores,
+        engine: any RecordEngine, connections: ContainersByEngine? = nil, proxied: ContainerID? = nil,
+        accounts: Accounts, assets: AssetStores,
         faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
         webServices: (any HTTPResponder<ServingRequestContext>)? = nil,
         notificationSender: (any NotificationSender)? = nil,
@@ -58,6 +63,7 @@ public struct Console: Sendable {
     ) throws {
         self.engine = engine
         self.connections = connections
+        self.proxied = proxied
         self.accounts = accounts
         self.access = access ?? .open(accounts)
         self.assets = assets

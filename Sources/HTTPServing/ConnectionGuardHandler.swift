@@ -10,6 +10,7 @@ internal import NIOTLS
 /// - Answers `Expect: 100-continue`, which curl sends before large bodies, unless the body would be refused for its
 ///   size.
 /// - Sends files, see ``SentFileRegion``.
+/// - Gives an answer that was passed on its own date.
 /// - Reads nothing after a refusal that ends the connection, so that the rest of the refused request cannot smuggle in
 ///   another one.
 /// - Reads the rest of a request that is already answered, for a short time and up to ``remainderLimit``.
@@ -150,6 +151,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
             end(context, isLast: true)
         case .head(var head) where head.status.code >= 200:
             exchange.isAnswerBegun = true
+            head.headers.removeMark()
             // The answer was early. If too much of the body remains, the connection ends instead of reading it.
             if !exchange.isComplete, exchange.bytesToCome ?? 0 > Self.remainderLimit { endsWithAnswer = true }
             if exchange.isHead, head.status.mayHaveResponseBody, !head.headers.contains(name: "content-length") {

@@ -15,6 +15,32 @@ struct Guards: Sendable {
     let budget: MemoryBudget
     /// True to serve only CloudKit's protocol.
     let protocolOnly: Bool
+    /// The requests that are passed on; `nil` to answer all.
+    let passing: PassingOn?
+
+    /// Passes a request on, if it is one of those.
+    ///
+    /// Its target and host are checked. Whose pages may send it is for the other server to decide.
+    func passedOn(_ sent: Request, _ context: ServingRequestContext) async throws -> Response? {
+        let request = isSecure ? sent.overTLS : sent
+        guard let passing, hosts.standIn(for: request), passing.covers(request) else { return nil }
+        let memory = RequestMemory(of: budget)
+        var response: Response
+        do {
+            try hosts.check(request)
+            response = try await RequestMemory.$current.withValue(memory) { try await passing.answer(request, context) }
+        } catch {
+            response = try FailureReport.answer(to: error, of: request, context)
+        }
+        if response.isPassedOn { return response }
+        // Errors and rehearsals contain no data, and the page could not read them otherwise.
+        if let origin = request.headers[.origin] {
+            response.headers[.accessControlAllowOrigin] = origin
+            response.headers[.accessControlAllowCredentials] = "true"
+        }
+        SecurityHeaders.add(to: &response.headers)
+        return response
+    }
 
     func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
         let request = isSecure ? sent.overTLS : sent
@@ -75,17 +101,18 @@ extension Routes {
     ///   - isSecure: true if connections are encrypted.
     ///   - memory: the memory limit of all requests and answers together.
     ///   - protocolOnly: true to serve only CloudKit's protocol, as a stand-in for iCloud.
+    ///   - passing: the requests for hosts of others that are passed on; `nil` to answer all.
     public func addGuards(
         trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false,
         memory: MemoryBudget = MemoryBudget(),
-        protocolOnly: Bool = false
+        protocolOnly: Bool = false, passingOn passing: PassingOn? = nil
     ) {
         let origins = PageOrigins(trusting: trusted, tokensOf: accounts)
         guarded(
             by: Guards(
                 hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: origins),
                 crossOrigin: CrossOrigin(origins: origins),
-                isSecure: isSecure, budget: memory, protocolOnly: protocolOnly))
+                isSecure: isSecure, budget: memory, protocolOnly: protocolOnly, passing: passing))
     }
 }
 

@@ -30,6 +30,11 @@ final class HostGuard: Sendable {
         try checkHost(of: request)
     }
 
+    /// True if the request came to a host that the server stands in for.
+    func standIn(for request: Request) -> Bool {
+        request.isSecure && request.head.authority.map(trusted.standIn) ?? false
+    }
+
     private func checkTarget(_ target: String) throws {
         let bytes = target.utf8
         guard bytes.first == UInt8(ascii: "/") else {
@@ -70,7 +75,7 @@ final class HostGuard: Sendable {
         // The first `Host` header became the authority. Any further one is still among the headers.
         if request.headers.contains(.hostHeader) { throw malformed("There is more than one Host header") }
         if known.withLock({ $0.contains(host) }) { return }
-        if request.isSecure, trusted.standIn(for: host) {
+        if standIn(for: request) {
             // Only CloudKit's paths: a browser may later send cookies of pages on this name to iCloud.
             guard ProtocolOnly.serves(request) else {
                 throw Refusal(.notFound, .notFound, "The console is at the server's own address, not at '\(host)'")

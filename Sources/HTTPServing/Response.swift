@@ -125,7 +125,7 @@ extension HTTPField.Name {
     /// The web auth token, in the header of CloudKit JS 1.
     public static let cloudKitSession = constant("X-Apple-CloudKit-Session")
 
-    private static func constant(_ text: String) -> HTTPField.Name {
+    static func constant(_ text: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(text) else { preconditionFailure("'\(text)' is not a header name") }
         return name
     }

@@ -136,6 +136,7 @@ public struct RouteResponder: HTTPResponder {
     let notFound: Routes.Handler
 
     public func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
+        if let response = try await guards?.passedOn(request, context) { return response }
         guard request.method == .head else { return try await answer(request, context) }
         var (head, context) = (request.head, context)
         head.method = .get

@@ -7,20 +7,21 @@ internal import NIOCore
 extension HTTPServerBuilder {
     /// The server of ``guardedHTTP1(uploadLimit:idleTimeout:)`` over TLS, for clients that have the names of other hosts
     /// compiled in. Clients reach it directly, or use it as their proxy (`HTTPS_PROXY`): it leads to these hosts, which
-    /// it is itself, and to no other.
+    /// it is itself, to those of its tunnels, and to no other.
     /// - Parameters:
     ///   - hosts: the names, in lower case, without ports.
     ///   - certificate: the certificate of these hosts.
-    public static func standingIn(for hosts: [String], with certificate: ServerCertificate, uploadLimit: Int64)
-        -> HTTPServerBuilder
-    {
+    public static func standingIn(
+        for hosts: [String], with certificate: ServerCertificate, uploadLimit: Int64, tunnels: Tunnels = Tunnels()
+    ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             // Other connections to the same routes are not encrypted, so the guards can't know.
             let http = HTTP1Channel(
                 responder: { request, writer, channel in try await responder(request.overTLS, writer, channel) },
                 configuration: guardedConfiguration(uploadLimit: uploadLimit))
             return try StandInChannel(
-                hosts: hosts, encrypted: TLSChannel(http, tlsConfiguration: certificate.configuration))
+                hosts: hosts, tunnels: tunnels, encrypted: TLSChannel(http, tlsConfiguration: certificate.configuration)
+            )
         }
     }
 }
@@ -28,11 +29,12 @@ extension HTTPServerBuilder {
 /// A channel for TLS that may begin with the request for a tunnel.
 private struct StandInChannel<Encrypted: ServerChildChannel>: ServerChildChannel {
     let hosts: [String]
+    let tunnels: Tunnels
     let encrypted: Encrypted
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Encrypted.Value> {
         channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(TunnelHandler(leadingTo: hosts))
+            try channel.pipeline.syncOperations.addHandler(TunnelHandler(leadingTo: hosts, tunnels))
         }.flatMap {
             encrypted.setup(channel: channel, logger: logger)
         }
@@ -54,6 +56,8 @@ enum TunnelRequest: Equatable {
     /// A request for a tunnel to a host that the server stands in for.
     /// - Parameter length: the number of its bytes.
     case accepted(length: Int)
+    /// A request for a tunnel to a host of ``Tunnels``.
+    case elsewhere(host: String, length: Int)
     case refused(status: Int, reason: String)
 
     /// The maximum length of a request, in bytes.
@@ -62,7 +66,7 @@ enum TunnelRequest: Equatable {
     private static let handshake: UInt8 = 22
 
     /// - Parameter hosts: the names, in lower case, without ports.
-    init(_ bytes: [UInt8], leadingTo hosts: [String]) {
+    init(_ bytes: [UInt8], leadingTo hosts: [String], _ tunnels: Tunnels = Tunnels()) {
         guard let first = bytes.first else {
             self = .incomplete
             return
@@ -88,10 +92,13 @@ enum TunnelRequest: Equatable {
             self = .refused(status: 400, reason: "This is no request of HTTP/1.1")
         } else if words[0] != "CONNECT" {
             self = .refused(status: 400, reason: "This port answers for \(names) over TLS and CONNECT alone")
-        } else if !hosts.contains(where: { words[1].lowercased() == "\($0):443" }) {
-            self = .refused(status: 403, reason: "Skylight leads to \(names) alone")
-        } else {
+        } else if hosts.contains(where: { words[1].lowercased() == "\($0):443" }) {
             self = .accepted(length: length)
+        } else if let host = tunnels.host(in: words[1].lowercased()) {
+            self = .elsewhere(host: host, length: length)
+        } else {
+            let all = (hosts + tunnels.names).joined(separator: ", ")
+            self = .refused(status: 403, reason: "Skylight leads to \(all) alone")
         }
     }
 
@@ -109,11 +116,14 @@ enum TunnelRequest: Equatable {
     }
 }
 
-/// Answers the request for a tunnel at the beginning of a connection, then leaves the connection to TLS. A connection
-/// that begins with TLS is not changed.
-final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
+/// Answers the request for a tunnel at the beginning of a connection, then leaves the connection to TLS, or to the other
+/// end of the tunnel. A connection that begins with TLS is not changed.
+///
+/// The other handlers see the connection when it becomes theirs. Until then they wait for nothing.
+final class TunnelHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     /// The time for the whole request, and for the client to read a refusal.
@@ -122,19 +132,27 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private enum State {
         case beginning
         case leading
+        /// To a host of others.
+        case connecting
+        case connected
         case refusing
     }
 
     private let hosts: [String]
+    private let tunnels: Tunnels
     private var state = State.beginning
     private var received: [UInt8] = []
     private var deadline: Scheduled<Void>?
+    /// True if the other handlers do not know yet that the connection is active.
+    private var holdsActivity = false
 
-    init(leadingTo hosts: [String]) {
-        self.hosts = hosts
+    init(leadingTo hosts: [String], _ tunnels: Tunnels = Tunnels()) {
+        (self.hosts, self.tunnels) = (hosts, tunnels)
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    func handlerAdded(context: ChannelHandlerContext) { startDeadline(context) }
+
+    private func startDeadline(_ context: ChannelHandlerContext) {
         deadline = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { context.close(promise: nil) }
     }
 
@@ -142,20 +160,65 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         deadline?.cancel()
     }
 
+    func channelActive(context: ChannelHandlerContext) {
+        if state == .leading { context.fireChannelActive() } else { holdsActivity = true }
+    }
+
+    /// Nothing more is read until the other end is there.
+    func read(context: ChannelHandlerContext) {
+        if state != .connecting { context.read() }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch state {
         case .leading: context.fireChannelRead(data)
-        case .refusing: break
+        case .refusing, .connected: break
+        case .connecting: received += unwrapInboundIn(data).readableBytesView
         case .beginning:
             received += unwrapInboundIn(data).readableBytesView
-            switch TunnelRequest(received, leadingTo: hosts) {
+            switch TunnelRequest(received, leadingTo: hosts, tunnels) {
             case .incomplete: break
             case .encrypted: lead(context, after: 0)
             case .accepted(let length):
-                let answer = context.channel.allocator.buffer(string: "HTTP/1.1 200 Connection established\r\n\r\n")
-                context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+                accept(context)
                 lead(context, after: length)
+            case .elsewhere(let host, let length): connect(context, to: host, after: length)
             case .refused(let status, let reason): refuse(context, status, reason)
+            }
+        }
+    }
+
+    private func accept(_ context: ChannelHandlerContext) {
+        let answer = context.channel.allocator.buffer(string: "HTTP/1.1 200 Connection established\r\n\r\n")
+        context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+    }
+
+    /// Connects to a host of others, and passes on what came after the request, and all that comes later.
+    private func connect(_ context: ChannelHandlerContext, to host: String, after length: Int) {
+        state = .connecting
+        deadline?.cancel()
+        received.removeFirst(length)
+        tunnels.connect(host, context.eventLoop).assumeIsolated().whenComplete { [self] result in
+            guard case .success(let channel) = result else {
+                startDeadline(context)
+                return refuse(context, 502, "There is no connection to \(host)")
+            }
+            guard context.channel.isActive else { return channel.close(promise: nil) }
+            do {
+                let (near, far) = TunnelEnd.pair()
+                try channel.pipeline.syncOperations.addHandler(far)
+                accept(context)
+                try context.pipeline.syncOperations.addHandler(near, position: .before(self))
+                state = .connected
+                if !received.isEmpty {
+                    channel.writeAndFlush(channel.allocator.buffer(bytes: received), promise: nil)
+                    received = []
+                }
+                try channel.syncOptions?.setOption(.autoRead, value: true)
+                context.read()
+            } catch {
+                channel.close(promise: nil)
+                context.close(promise: nil)
             }
         }
     }
@@ -165,6 +228,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         state = .leading
         let rest = received[length...]
         received = []
+        if holdsActivity { context.fireChannelActive() }
         if !rest.isEmpty { context.fireChannelRead(wrapInboundOut(context.channel.allocator.buffer(bytes: rest))) }
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }

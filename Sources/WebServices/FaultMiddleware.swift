@@ -4,6 +4,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import RecordStore
 internal import Records
+internal import RequestLog
 
 /// Injects faults into web service requests: reads the faults that a request asks for, fails requests
 /// accordingly, and names the applied faults in the answer. Pages of the console are not affected.
@@ -125,6 +126,10 @@ struct FaultMiddleware: Sendable {
             throw await dropped(context)
         }
         if fails(.droppedAfter) {
+            // The log says why a request that was carried out has no answer.
+            RequestRecorder.current?.update {
+                ($0.rehearsals, $0.isBrokenOff) = (InjectedFault.droppedAfter.rawValue, true)
+            }
             // The result does not matter: no answer is sent.
             _ = try? await answer(request)
             throw await dropped(context)

@@ -21,12 +21,12 @@ public struct WebServices: Sendable {
     private let injecting: FaultInjectingEngine
     let assets: AssetStores
     private let access: AccessControl
-    private let callers: CallerResolver
+    let callers: CallerResolver
     private let authenticator: Authenticator
     let faultServices: FaultServices
     private let instance: String?
     private let storage: StorageGauges
-    private let notifier: Notifier
+    let notifier: Notifier
     let log: RequestLog
 
     /// - Parameters:
@@ -86,7 +86,7 @@ public struct WebServices: Sendable {
     }
 
     /// The middleware of the services: the request log, access control and fault injection, each only if it is enabled.
-    private func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
+    func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
         let noting = RequestLogMiddleware(log: log, believesNames: access.mode == .open)
         return { [injecting = faultServices.middleware] request, context, next in
             try await noting.handle(request, context) {

@@ -65,12 +65,10 @@ enum RunningServer {
         return engine
     }
 
-    /// The credentials from the environment, for a server given by its address.
-    private static var credentials: ServerCredentials {
+    /// The certificates that the environment trusts besides the system's.
+    static var trustedCertificates: [UInt8]? {
         get throws {
-            let certificates = try ProcessInfo.processInfo.environment["SKYLIGHT_TLS_CA"].flatMap {
-                $0.isEmpty ? nil : $0
-            }.map { file in
+            try ProcessInfo.processInfo.environment["SKYLIGHT_TLS_CA"].flatMap { $0.isEmpty ? nil : $0 }.map { file in
                 do {
                     return [UInt8](try Data(contentsOf: URL(filePath: file)))
                 } catch {
@@ -78,6 +76,13 @@ enum RunningServer {
                         .noInput, "The file of SKYLIGHT_TLS_CA can't be read: \(error.localizedDescription)")
                 }
             }
+        }
+    }
+
+    /// The credentials from the environment, for a server given by its address.
+    private static var credentials: ServerCredentials {
+        get throws {
+            let certificates = try trustedCertificates
             do {
                 return try .password(AdministratorPassword.ofEnvironment, trusting: certificates)
             } catch {

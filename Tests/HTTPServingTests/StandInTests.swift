@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOEmbedded
+import NIOPosix
 import Testing
 
 @testable import HTTPServing
@@ -79,6 +80,95 @@ import Testing
         try channel.writeInbound(ByteBuffer(string: "CONN"))
         channel.embeddedEventLoop.advanceTime(by: .seconds(11))
         #expect(!channel.isActive)
+    }
+
+    // MARK: Hosts of others
+
+    private static let tunnels = Tunnels(to: [".files.example", "courier.example"])
+
+    @Test(
+        "Tunnels lead to the hosts that they name, and to no others",
+        arguments: [
+            ("courier.example:443", "courier.example"), ("a.b.files.example:443", "a.b.files.example"),
+            ("files.example:443", nil), ("xcourier.example:443", nil), ("courier.example:22", nil),
+            ("evil.example/.files.example:443", nil), ("user@a.files.example:443", nil), (".files.example", nil),
+        ])
+    func named(authority: String, host: String?) {
+        #expect(Self.tunnels.host(in: authority) == host)
+        let request = "CONNECT \(authority) HTTP/1.1\r\n\r\n"
+        switch TunnelRequest(Array(request.utf8), leadingTo: Self.hosts, Self.tunnels) {
+        case .elsewhere(let found, let length): #expect(found == host && length == request.utf8.count)
+        case .refused(403, let reason): #expect(host == nil && reason.contains("courier.example"))
+        case let other: Issue.record("\(other)")
+        }
+    }
+
+    /// Returns each byte that it gets, and closes the connection after a number of them.
+    private final class Echo: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private var left: Int
+
+        init(_ count: Int) { left = count }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            left -= unwrapInboundIn(data).readableBytes
+            let written = context.eventLoop.makePromise(of: Void.self)
+            context.writeAndFlush(data, promise: written)
+            if left == 0 { written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
+        }
+    }
+
+    @Test("A tunnel passes all bytes on in both directions, and ends with the connection behind it")
+    func passed() async throws {
+        let (group, count) = (MultiThreadedEventLoopGroup.singleton, 8 << 20)
+        let echo = try await ServerBootstrap(group: group).childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Echo(count)) }
+        }.bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(echo.localAddress?.port)
+        let tunnels = Tunnels(to: ["courier.example"]) { _, loop in
+            ClientBootstrap(group: loop).channelOption(.autoRead, value: false).connect(host: "127.0.0.1", port: port)
+        }
+        let server = try await ServerBootstrap(group: group).childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(TunnelHandler(leadingTo: Self.hosts, tunnels))
+            }
+        }.bind(host: "127.0.0.1", port: 0).get()
+        let client = try await ClientBootstrap(group: group).connect(
+            host: "127.0.0.1", port: try #require(server.localAddress?.port)
+        ) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+            }
+        }
+        try await client.executeThenClose { inbound, outbound in
+            // The first bytes come with the request.
+            try await outbound.write(ByteBuffer(string: "CONNECT courier.example:443 HTTP/1.1\r\n\r\nhello"))
+            async let sent: Void = {
+                for _ in 0..<((count - 5) / 65_535) {
+                    try await outbound.write(ByteBuffer(repeating: 7, count: 65_535))
+                }
+                try await outbound.write(ByteBuffer(repeating: 7, count: (count - 5) % 65_535))
+            }()
+            var received = ByteBuffer()
+            for try await part in inbound { received.writeImmutableBuffer(part) }
+            try await sent
+            let answer = "HTTP/1.1 200 Connection established\r\n\r\n"
+            #expect(received.readString(length: answer.utf8.count) == answer)
+            #expect(received.readString(length: 5) == "hello" && received.readableBytes == count - 5)
+            #expect(received.readableBytesView.allSatisfy { $0 == 7 })
+        }
+        try await server.close()
+        try await echo.close()
+    }
+
+    @Test("A host that is not reached is an answer")
+    func unreached() throws {
+        let tunnels = Tunnels(to: ["courier.example"]) { _, loop in loop.makeFailedFuture(ChannelError.eof) }
+        let channel = EmbeddedChannel(handler: TunnelHandler(leadingTo: Self.hosts, tunnels))
+        try channel.writeInbound(ByteBuffer(string: "CONNECT courier.example:443 HTTP/1.1\r\n\r\n"))
+        let said = try #require(try channel.readOutbound(as: ByteBuffer.self))
+        #expect(String(buffer: said).hasPrefix("HTTP/1.1 502 There is no connection to courier.example\r\n"))
+        _ = try? channel.finish()
     }
 
     // MARK: The authority

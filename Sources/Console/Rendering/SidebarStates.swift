@@ -79,8 +79,8 @@ struct SidebarStates {
 
 // MARK: - Banners
 
-/// The banner on every page of a container in iCloud, or of the mirror of one, so that users never mistake one for the
-/// other.
+/// The banner on every page of a container in iCloud, of the mirror of one, or of one whose requests are passed on, so
+/// that users never mistake one for the other.
 struct ConnectionBanner: ViewModel {
     /// `iCloud · production · read-only`
     let title: String
@@ -106,6 +106,12 @@ struct ConnectionBanner: ViewModel {
             tone = ""
             note = "a copy of \(origin.place) on this machine"
             link = Frame.Link(text: "Not sent", href: visit.place.link(Tab.unsent.rawValue))
+        } else if visit.console.proxied == visit.place.address.container {
+            title = "Passed on to iCloud"
+            tone = ""
+            note =
+                "Requests shows what apps ask iCloud. The other pages show what is stored on this machine, which is something else"
+            link = Frame.Link(text: "Requests", href: visit.place.link(Tab.requests.rawValue))
         } else {
             return nil
         }

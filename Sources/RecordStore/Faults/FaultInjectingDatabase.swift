@@ -22,6 +22,39 @@ public struct FaultInjectingEngine: ForwardingEngine {
     }
 }
 
+/// An engine without a store, for a server that only passes requests on. Everything fails here with TRY_AGAIN_LATER, so
+/// that behind fault injection a request fails as a whole, or with all items.
+public struct StorelessEngine: RecordEngine {
+    public init() {}
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        Database(address: address, caller: caller)
+    }
+
+    public func close() async {}
+
+    private struct Database: RecordDatabase {
+        let address: DatabaseAddress
+        let caller: Caller
+
+        private var error: RecordError { .rehearsedUnavailability }
+
+        func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+            request.operations.map { _ in .failure(error) }
+        }
+
+        func query(_ request: QueryRequest) async throws -> QueryPage { throw error }
+        func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+            StoredRecord, RecordError
+        >] { throw error }
+        func zones() async throws -> [Zone] { throw error }
+        func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { throw error }
+        func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { throw error }
+        func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage { throw error }
+        func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { throw error }
+    }
+}
+
 // MARK: - Databases
 
 /// A database with injected faults.

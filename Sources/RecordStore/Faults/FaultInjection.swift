@@ -257,6 +257,9 @@ public final class RequestFaults: Sendable {
         return InjectedFault.allCases.filter { noted.contains($0) }
     }
 
+    /// True if a fault failed the request, or items of it.
+    public var hasFailed: Bool { noted.withLock { $0.contains { $0.kind == .failure } } }
+
     /// Records that a fault affected the response.
     public func note(_ fault: InjectedFault) {
         _ = noted.withLock { $0.insert(fault) }

@@ -1032,6 +1032,7 @@ extension KnownReason {
                 "The count of '{name}' {detail}", "There is no rehearsal '{name}'; choose one of {names}",
                 "X-Skylight-Rehearse affects only its own request: {detail}",
                 "'{name}' is about notifications, which belong to no request: {detail}",
+                "'{name}' can't be rehearsed on a request that is passed on to iCloud; choose one of {names}",
                 "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel",
                 cause: "The rehearsal is not there, or is called in another way than it works.",
                 remedy: "docs/rehearsals.md has all of them.")
@@ -1176,7 +1177,7 @@ extension KnownReason {
                 remedy: "Try again; if it stays, leave the field out with desiredKeys and report it.")
         case .cloudKitAway:
             Row(
-                [.tryAgainLater], "CloudKit did not answer: {detail}",
+                [.tryAgainLater, .internalError], "CloudKit did not answer: {detail}",
                 cause: "iCloud was not reached, or broke off.",
                 remedy: "Check the network, then try again.")
         case .pagesInACircle:

@@ -52,6 +52,7 @@ extension JSONWriter {
         if request.isStream { member("stream", true) }
         if request.hasWaited { member("waited", true) }
         if request.isBrokenOff { member("brokenOff", true) }
+        if request.isPassedOn { member("passedOn", true) }
         optional("rehearsals", request.rehearsals)
         array("warnings", request.warnings) { writer, warning in writer.value(warning.rawValue) }
         if request.mistakes.isEmpty { return }

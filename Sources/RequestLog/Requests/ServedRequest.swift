@@ -184,6 +184,8 @@ public struct ServedRequest: Sendable, Identifiable {
     public var ignoredSyncToken = false
     /// The names of the injected faults that affected the answer, separated by commas.
     public var rehearsals: String?
+    /// True if the request was passed on to iCloud, which answered it, or should have.
+    public var isPassedOn = false
     /// True if the answer was a stream, such as a playback.
     public var isStream = false
     /// True if the answer was delayed until something changed or a time limit was over.

@@ -59,7 +59,7 @@ struct PullRow: ViewModel {
     }
 
     private static func place(_ request: ServedRequest, _ address: DatabaseAddress, _ visit: Visit) -> Place? {
-        guard visit.containers.contains(address.container) else { return nil }
+        guard visit.shows(request) else { return nil }
         return visit.place.with {
             $0.address = address
             $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }

@@ -28,9 +28,11 @@ package struct RequestReplay {
                 ]).map { "skylight/\($0)" })
 
         /// - Returns: `nil` if the request can't be replayed: it is truncated, its answer is a stream or concerns
-        ///   a file, or its credentials were refused. A replay is always authorized, so its answer would differ.
+        ///   a file, it was iCloud's to answer, or its credentials were refused. A replay is always authorized, so its
+        ///   answer would differ.
         init?(_ request: ServedRequest, body: RequestBodies.Body?) {
-            guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"),
+            guard !request.isStream, !request.hasUnreadBody, !request.isPassedOn,
+                !request.operation.hasPrefix("assets/"),
                 request.method == "GET" || request.method == "POST",
                 (body?.bytes.count ?? 0) == request.bytesIn, ![401, 421].contains(request.status)
             else { return nil }
@@ -57,7 +59,7 @@ package struct RequestReplay {
         guard let kind = Kind(request, body: body) else {
             throw RecordError(
                 .badRequest,
-                "This request can't be replayed: its body is not fully kept, its response is a stream or a file, or it was not authenticated"
+                "This request can't be replayed: its body is not fully kept, its response is a stream or a file, it was passed on to iCloud, or it was not authenticated"
             )
         }
         served = request

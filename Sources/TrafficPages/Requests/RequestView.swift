@@ -153,6 +153,9 @@ extension RequestView {
         _ request: ServedRequest, _ bodies: RequestBodies?, curl: CurlCommand?, hidesSent: Bool
     ) -> String? {
         if curl != nil { return nil }
+        if request.isPassedOn {
+            return "The request was for iCloud. Its credentials are not kept, so it can't be written as a command."
+        }
         if bodies?.request?.isCut ?? false {
             return "Not all of the body is kept, so the request can't be written as a command."
         }
@@ -170,13 +173,22 @@ extension RequestView {
                 note: request.isStream
                     ? "until the stream ended" : request.hasWaited ? "with the time that it waited for a change" : nil),
         ]
+        if request.isPassedOn {
+            facts.append(
+                Fact(
+                    "passed on to", "iCloud",
+                    note:
+                        "its answer went to the client unchanged. Users, indexes and positions of tokens are known there alone"
+                ))
+        }
         if let user = request.userRecordName {
             facts.append(
                 Fact(
                     "user", visit.people.name(of: user),
                     link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))
         } else {
-            facts.append(Fact("user", "unknown", note: "the request was refused before authentication"))
+            let why = request.isPassedOn ? "iCloud does not say" : "the request was refused before authentication"
+            facts.append(Fact("user", "unknown", note: why))
         }
         if let authentication {
             facts.append(
@@ -201,7 +213,7 @@ extension RequestView {
             facts.append(
                 Fact(
                     "database", "\(address.container), \(address.words)",
-                    link: visit.containers.contains(address.container) ? there.link("query") : nil))
+                    link: visit.shows(request) ? there.link("query") : nil))
         }
         if !request.zoneIDs.isEmpty {
             facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", ")))
@@ -218,6 +230,15 @@ extension RequestView {
     }
 }
 
+extension Visit {
+    /// True if the console has what a request is about: not if its container was deleted, nor if iCloud answered it and
+    /// the container is not connected.
+    func shows(_ request: ServedRequest) -> Bool {
+        guard let container = request.container, containers.contains(container) else { return false }
+        return !request.isPassedOn || !accounts.connections(of: container).isEmpty
+    }
+}
+
 extension RequestView.Failure {
     fileprivate init(_ error: ServedRequest.ItemError, of request: ServedRequest, _ visit: Visit) {
         name = error.name?.string
@@ -225,8 +246,7 @@ extension RequestView.Failure {
         reason = error.reason
         // An item of a records request is a record. If the request named one zone, the record is in that zone.
         let isRecord = request.operation.hasPrefix("records/") && request.operation != "records/changes"
-        guard isRecord, let recordName = error.name, let address = request.address,
-            visit.containers.contains(address.container),
+        guard isRecord, let recordName = error.name, let address = request.address, visit.shows(request),
             request.zoneIDs.count <= 1
         else {
             href = nil
@@ -282,9 +302,7 @@ struct AuthenticationView: ViewModel {
         // For unregistered credentials, the link leads to the page that registers them.
         let isKnown = ![.open, .administrator, .owner].contains(authentication.way)
         href =
-            if isKnown, let container = request.container, let environment = request.environment,
-                visit.containers.contains(container)
-            {
+            if isKnown, let container = request.container, let environment = request.environment, visit.shows(request) {
                 visit.place.with {
                     $0.address = DatabaseAddress(
                         container: container, environment: environment, scope: visit.place.address.scope)
@@ -317,7 +335,7 @@ struct CurlCommand: ViewModel {
     /// - Returns: `nil` if the body is truncated or is not text.
     init?(_ request: ServedRequest, body: RequestBodies.Body?) {
         let bytes = body?.bytes ?? []
-        guard !request.hasUnreadBody, bytes.count == request.bytesIn,
+        guard !request.hasUnreadBody, !request.isPassedOn, bytes.count == request.bytesIn,
             let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0)
         else { return nil }
         start = request.method == "GET" || request.method == "POST" ? "curl " : "curl -X \(request.method) "

@@ -22,9 +22,11 @@ package struct RequestedQuery {
         self = asked
     }
 
-    /// - Returns: `nil` for a request of another service, with a truncated body, or without a valid query.
+    /// - Returns: `nil` for a request of another service or one that iCloud answered, with a truncated body, or without a
+    ///   valid query.
     init?(_ request: ServedRequest, body: RequestBodies.Body?) {
-        guard Self.operations.contains(request.operation), let address = request.address, let body, !body.isCut,
+        guard !request.isPassedOn, Self.operations.contains(request.operation), let address = request.address, let body,
+            !body.isCut,
             case .object(let object)? = BodyText.value(of: body), case .object(let asked)? = object["query"],
             case .string(let recordType)? = asked["recordType"], let query = Query(asked, of: Name(recordType))
         else { return nil }

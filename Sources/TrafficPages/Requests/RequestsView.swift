@@ -330,6 +330,8 @@ struct RequestRow: ViewModel {
     /// The time in UTC, without the date if it is today.
     let time: String
     let operation: String
+    /// `iCloud` if the request was passed on there.
+    let passedTo: String?
     let status: String
     /// `good`, `warn` or `bad`.
     let tone: String
@@ -358,6 +360,7 @@ struct RequestRow: ViewModel {
         let text = request.started.utcText
         time = text.prefix(10) == now.utcText.prefix(10) ? String(text.dropFirst(11)) : text
         operation = request.operation
+        passedTo = request.isPassedOn ? "iCloud" : nil
         status = request.statusWords
         tone = request.tone
         errors = request.errorWords
@@ -391,6 +394,7 @@ struct RequestRow: ViewModel {
         case "iso": iso
         case "time": time
         case "operation": operation
+        case "passedTo": passedTo ?? Absent()
         case "status": status
         case "tone": tone
         case "errors": errors ?? Absent()

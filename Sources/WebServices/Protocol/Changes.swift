@@ -61,7 +61,7 @@ struct ZoneChanges: Endpoint {
     }
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let pulls = try call.body.items("zones").map { try Self.pull($0, in: call.body) }
+        let pulls = try Self.pulls(in: call.body)
         let database = try await call.database()
         var bytesLeft = Self.answerLimit
         var pages: [Result<ZoneChangesPage, RecordError>] = []
@@ -88,6 +88,13 @@ struct ZoneChanges: Endpoint {
             }
         }
     }
+
+    private static func pulls(in body: RequestObject) throws -> [Pull] {
+        try body.items("zones").map { try pull($0, in: body) }
+    }
+
+    /// The pulls of a request.
+    static func requests(in body: RequestObject) throws -> [ZoneChangesRequest] { try pulls(in: body).map(\.request) }
 
     /// The request for a zone. Its own options take precedence over those for all zones.
     private static func pull(_ zone: RequestObject, in body: RequestObject) throws -> Pull {
@@ -126,13 +133,8 @@ extension JSONWriter {
 /// older than `changes/zone`, and still in use (Apple's reference page "Fetching Record Changes").
 struct RecordsChanges: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let body = call.body
-        let request = ZoneChangesRequest(
-            try body.zoneID() ?? .default, since: try body.token(),
-            limit: PageLimit(records: try body.resultsLimit() ?? RequestObject.pageLimit),
-            desiredKeys: try body.desiredKeys(),
-            desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
-        let numbersAsStrings = try body.numbersAsStrings() ?? false
+        let request = try Self.request(call.body)
+        let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         let page = try await call.database().zoneChanges(request, noting: call.note)
         try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
         let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
@@ -140,5 +142,14 @@ struct RecordsChanges: Endpoint {
             try $0.members(
                 of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)
         }
+    }
+
+    /// The pull of a request.
+    static func request(_ body: RequestObject) throws -> ZoneChangesRequest {
+        ZoneChangesRequest(
+            try body.zoneID() ?? .default, since: try body.token(),
+            limit: PageLimit(records: try body.resultsLimit() ?? RequestObject.pageLimit),
+            desiredKeys: try body.desiredKeys(),
+            desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
     }
 }

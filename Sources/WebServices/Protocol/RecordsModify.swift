@@ -20,7 +20,7 @@ struct RecordsModify: Endpoint {
         let zoneID = try body.zoneID() ?? .default
         let desiredKeys = try body.desiredKeys()
         let numbersAsStrings = try body.numbersAsStrings() ?? false
-        let items = try body.items("operations").map(item)
+        let items = try items(of: body)
         let request = ModifyRequest(
             items.map(\.operation), zoneID: zoneID, atomic: try body.bool("atomic") ?? true, requestID: call.requestID)
         call.note?.about(items.map { $0.operation.zoneID ?? zoneID })
@@ -47,6 +47,13 @@ struct RecordsModify: Endpoint {
             }
             if let token { writer.member("syncToken", token.text) }
         }
+    }
+
+    private func items(of body: RequestObject) throws -> [Item] { try body.items("operations").map(item) }
+
+    /// The operations of a request.
+    static func operations(in body: RequestObject) throws -> [RecordOperation] {
+        try RecordsModify().items(of: body).map(\.operation)
     }
 
     private func item(_ object: RequestObject) throws -> Item {

@@ -58,7 +58,7 @@ struct RecordsQuery: Endpoint {
 }
 
 extension ServedRequest {
-    fileprivate mutating func note(_ request: QueryRequest) {
+    mutating func note(_ request: QueryRequest) {
         recordType = request.query.recordType
         isContinuation = request.continuationMarker != nil
         if case .zone(let zoneID) = request.area { zoneIDs = [zoneID] }

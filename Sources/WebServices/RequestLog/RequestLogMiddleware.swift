@@ -20,10 +20,15 @@ struct RequestLogMiddleware: Sendable {
     func handle(_ request: Request, _ context: ServingRequestContext, _ next: () async throws -> Response) async throws
         -> Response
     {
-        guard log.isOn, Self.isNoted(request, context) else { return Self.identifying(try await next(), context) }
+        guard log.isOn, Self.isNoted(request, context) else {
+            let response = try await next()
+            return response.isPassedOn ? response : Self.identifying(response, context)
+        }
         let note = RequestRecorder(request, context, in: log)
         do {
             let response = try await RequestRecorder.$current.withValue(note) { try await next() }
+            // Noted by its proxy, and unchanged.
+            if response.isPassedOn { return response }
             return Self.identifying(noted(response, request, note), context)
         } catch let refusal as Refusal {
             note.failed(refusal, context)
@@ -168,7 +173,7 @@ struct LoggedTarget {
         return "\(name)=\(hidden)"
     }
 
-    /// The address of the sign-in page without its ticket.
+    /// The address of a sign-in page without its ticket.
     static func withoutTicket(ofRedirect url: String) -> String {
         guard let value = url.firstRange(of: "ticket=")?.upperBound else { return url }
         return url[..<value] + hidden

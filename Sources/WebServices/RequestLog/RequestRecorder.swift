@@ -111,6 +111,7 @@ final class RequestRecorder: Sendable {
     func streamed(_ bytes: some Collection<UInt8>) {
         state.withLock { state in
             state.request.bytesOut += bytes.count
+            if state.hidesBodies { return }
             let kept = state.bodies.response?.bytes ?? []
             let room = RequestBodies.limit - kept.count
             state.bodies.response = RequestBodies.Body(

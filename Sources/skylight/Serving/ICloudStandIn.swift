@@ -3,6 +3,7 @@ import CloudKitClient
 import Foundation
 import HTTPServing
 import Records
+import WebServices
 
 /// The options of a server that answers in iCloud's place.
 struct ICloudOptions: ParsableArguments {
@@ -18,15 +19,55 @@ struct ICloudOptions: ParsableArguments {
         help: "The port of --as-icloud, for TLS and as an HTTPS proxy; 0 picks a free one.")
     var port = 8443
 
+    @Option(
+        name: .customLong("proxy"),
+        help: ArgumentHelp(
+            "Pass the requests for this container that come to api.apple-cloudkit.com on to iCloud, and show them in the console. Implies --as-icloud.",
+            valueName: "container"),
+        transform: { try ContainerID(argument: $0) })
+    var proxied: ContainerID?
+
+    @Option(
+        help: ArgumentHelp(
+            "Another server that speaks CloudKit's protocol, to which --proxy passes on. (default: iCloud's)",
+            valueName: "address"),
+        transform: { try ServerAddress($0) })
+    var origin: ServerAddress?
+
+    /// True to answer in iCloud's place.
+    var isOn: Bool { asICloud || proxied != nil }
+
     func validate() throws {
         if !(0...65535).contains(port) { throw ValidationError("--icloud-port is a number from 0 to 65535.") }
+        if origin != nil, proxied == nil {
+            throw ValidationError("--origin belongs to --proxy: name the container that is passed on.")
+        }
+    }
+
+    /// The proxy of the options; `nil` without one.
+    /// - Throws: `CommandFailure` if the certificates of `SKYLIGHT_TLS_CA` can't be used.
+    func proxy() throws -> Proxy? {
+        guard let proxied else { return nil }
+        do {
+            return try Proxy(
+                for: proxied, to: origin?.description, trusting: try RunningServer.trustedCertificates)
+        } catch let failure as CloudKitFailure {
+            throw CommandFailure(.badData, "The proxy can't be used: \(failure)")
+        }
     }
 }
 
 /// The hosts of iCloud that a server answers for, and its certificate authority in a data folder.
 struct ICloudStandIn {
-    /// The host that clients of CloudKit Web Services have compiled in. Answers lead to no other.
+    /// The host that clients of CloudKit Web Services have compiled in. The server's own answers lead to no other.
     static let hosts = [ClientConfiguration.cloudKit].compactMap { URL(string: $0)?.host() }
+
+    /// The hosts that iCloud's answers name, for files, notifications and the sign-in (docs/clients.md). One that begins
+    /// with a dot stands for all names that end with it.
+    static let namedHosts = [
+        ".icloud-content.com", "webcourier.push.apple.com", "webcourier.sandbox.push.apple.com", "idmsa.apple.com",
+        "setup.apple-cloudkit.com", "cdn.apple-cloudkit.com",
+    ]
 
     let folder: URL
 
@@ -113,7 +154,7 @@ struct AsICloudCommand: ParsableCommand {
         Output(isJSON: common.json).say(
             lines: ways.flatMap { ["\($0.client):", "  \($0.line)"] },
             notes: [
-                "Each line leads one program there; without it, the program is at iCloud again. As a proxy, Skylight leads nowhere else."
+                "Each line leads one program there; without it, the program is at iCloud again. As a proxy, Skylight leads nowhere else, except with serve --proxy to the hosts that iCloud's answers name."
             ]
         ) { answer in
             answer.member("address", address)

@@ -44,6 +44,8 @@ struct ServeCommand: AsyncParsableCommand {
               skylight admin set-password
               skylight serve --as-icloud
                 For clients with CloudKit's host compiled in.
+              skylight serve --proxy iCloud.com.example.App
+                Between such clients and iCloud: passes on, and shows, what they ask for.
               skylight serve --hostname 0.0.0.0 --tls-cert box.pem --tls-key box.key
                 For others on the network: the console asks for the password, apps need an API token.
             """)
@@ -224,11 +226,19 @@ struct ServeCommand: AsyncParsableCommand {
         let memory = MemoryBudget(limit: Int(clamping: transferMemory.bytes))
         let standIn = ICloudStandIn(folder: folder.url)
         var trusted = access.trustedSites(for: hostname)
-        if icloud.asICloud { trusted.othersHosts = ICloudStandIn.hosts }
+        if icloud.isOn { trusted.othersHosts = ICloudStandIn.hosts }
+        let proxy = try icloud.proxy()
+        if let container = proxy?.container, try await !store.containers.has(container) {
+            // The console shows requests on the pages of their container, so there has to be one. An empty save makes it.
+            let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+            _ = try await store.containers.database(address, as: store.accounts.caller(named: nil, deviceID: nil))
+                .modify(ModifyRequest([]))
+        }
         let routes = ServedRoutes(
             store: store, access: control, trusted: trusted, isSecure: certificate != nil,
             memory: memory, throttle: access.throttle(for: hostname),
-            log: log, instance: instance, protocolOnly: protocolOnly, templates: templates, publicFolder: publicFolder)
+            log: log, instance: instance, protocolOnly: protocolOnly, proxy: proxy, templates: templates,
+            publicFolder: publicFolder)
         let (listening, channels) = AsyncStream.makeStream(of: (any Channel).self)
         let scheme = certificate == nil ? "http" : "https"
         let responder = try routes.routes().buildResponder()
@@ -247,13 +257,14 @@ struct ServeCommand: AsyncParsableCommand {
             application.beforeServerStarts { try await DemoFilling(store).fill() }
         }
         var standInListener: (any Service)?
-        if icloud.asICloud {
+        if icloud.isOn {
             let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
             standInListener = Application(
                 responder: responder,
                 server: .standingIn(
                     for: ICloudStandIn.hosts, with: try standIn.openAuthority().serverCertificate(),
-                    uploadLimit: assetSizeLimit.bytes),
+                    uploadLimit: assetSizeLimit.bytes,
+                    tunnels: Tunnels(to: proxy == nil ? [] : ICloudStandIn.namedHosts)),
                 configuration: ApplicationConfiguration(
                     address: .hostname(hostname, port: icloud.port),
                     availableConnectionsDelegate: .maximum(Self.standInConnections, logger: logger)),
@@ -282,9 +293,10 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.maximumGracefulShutdownDuration = .seconds(4)
         do {
             try await ServiceGroup(configuration: configuration).run()
+            await proxy?.close()
         } catch let error as IOError {
             // The listener of --as-icloud starts first.
-            let isOfICloud = icloud.asICloud && icloudPort.withLock { $0 } == nil
+            let isOfICloud = icloud.isOn && icloudPort.withLock { $0 } == nil
             let (port, option) = isOfICloud ? (icloud.port, "--icloud-port") : (port, "--port")
             let reason =
                 error.errnoCode == EADDRINUSE
@@ -322,12 +334,17 @@ struct ServeCommand: AsyncParsableCommand {
             lines: ["Skylight is listening on \(address)"]
                 + (asICloud.map { ["It answers for \(hosts) on \($0), with the certificate authority \(authority)"] }
                     ?? [])
+                + (icloud.proxied.map {
+                    ["Requests for \($0) that come there go on to \(icloud.origin?.description ?? "iCloud")"]
+                }
+                    ?? [])
         ) { line in
             line.member("address", address)
             if let asICloud {
                 line.member("asICloud", asICloud)
                 line.member("authority", authority)
             }
+            if let proxied = icloud.proxied { line.member("proxy", proxied.description) }
         }
     }
 
@@ -358,15 +375,14 @@ struct ServedRoutes {
     var instance: String?
     /// True to serve CloudKit's protocol alone, without the console and Skylight's own services.
     var protocolOnly = false
+    /// Passes requests on to iCloud; `nil` to answer all.
+    var proxy: Proxy?
     /// The folders of templates and static files, which are read again at every request.
     var templates: String?
     var publicFolder: String?
 
     /// - Throws: an error of a template, or a file system error.
     func routes() throws -> Routes {
-        let routes = Routes()
-        routes.addGuards(
-            trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         // A stand-in has nothing of iCloud's.
         func engine(_ access: AccessControl) -> any RecordEngine {
@@ -382,12 +398,18 @@ struct ServedRoutes {
                 access: access,
                 throttle: throttle, notifier: notifier, instance: instance)
         }
-        services(access, throttle).addRoutes(to: routes)
+        let routes = Routes()
+        let served = services(access, throttle)
+        routes.addGuards(
+            trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly,
+            passingOn: proxy.map(served.passing(on:)))
+        served.addRoutes(to: routes)
         // Replays are already authorized by the console.
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.containers, connections: store.containers, accounts: store.accounts, assets: store.assets,
+            engine: store.containers, connections: store.containers, proxied: proxy?.container,
+            accounts: store.accounts, assets: store.assets,
             faults: faults, log: log,
             webServices: replays.buildResponder(), notificationSender: notifier,
             loadDemo: { [demo = DemoFilling(store)] in try await demo.fillEmpty() },
