@@ -8,6 +8,7 @@ from looks import check_looks
 
 CONTAINER = "iCloud.com.example.Eyes"
 THERE = f"/c/{CONTAINER}/development/private"
+QUERY = "query?zone=Notes&type=Note&filter1=done&is1=EQUALS&value1=0"
 ZONE = {"zoneID": {"zoneName": "Notes"}}
 
 
@@ -36,7 +37,7 @@ def eyes():
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_it_works_on_my_phone_but_the_tablet_shows_the_old_text(open_page, eyes, scripts):
-    page = open_page(f"{THERE}/query?zone=Notes&type=Note&sort1=title", at=eyes, java_script_enabled=scripts)
+    page = open_page(f"{THERE}/{QUERY}&sort1=title", at=eyes, java_script_enabled=scripts)
     banner = page.get_by_role("region", name="Earlier state")
     expect(page.get_by_role("row", name="Milk and bread")).to_be_visible()
     expect(banner).to_have_count(0)
@@ -86,7 +87,7 @@ def test_it_works_on_my_phone_but_the_tablet_shows_the_old_text(open_page, eyes,
 
 
 def test_earlier_states_are_accessible_and_fit(open_page, eyes):
-    page = open_page(f"{THERE}/query?zone=Notes&type=Note", at=eyes)
+    page = open_page(f"{THERE}/{QUERY}", at=eyes)
     menu = page.locator("details.asOf")
     menu.locator("summary").click()
     menu.get_by_role("link", name="hasty").click()

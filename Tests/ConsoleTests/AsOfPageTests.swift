@@ -17,6 +17,9 @@ import Testing
         let tablet: String
         let token: ChangeToken
 
+        /// A query for all of the story's records.
+        static let query = "type=Note&filter1=rank&is1=EQUALS&value1=1"
+
         var position: Int64 {
             get async throws { try await stage.database.require(.explainTokens).explain(token).position }
         }
@@ -57,7 +60,7 @@ import Testing
         try await Story.with { story in
             let position = try await story.position
             for point in [story.tablet, story.token.text, String(position)] {
-                let page = try await story.page("query?type=Note&", asOf: point)
+                let page = try await story.page("query?\(Story.query)&", asOf: point)
                 #expect(page.contains("the old text") && !page.contains("the new text"))
                 #expect(story.row("old", in: page)?.contains("older: title</span>") == true)
                 #expect(story.row("gone", in: page)?.contains("deleted since</span>") == true)
@@ -66,7 +69,7 @@ import Testing
                 #expect(page.contains("<span>position \(Digits.grouped(position))</span>"))
                 #expect(page.contains("<b>3 records</b>"))
             }
-            let now = try await story.stage.page("query?zone=Notes&type=Note")
+            let now = try await story.stage.page("query?zone=Notes&\(Story.query)")
             #expect(now.contains("the new text") && !now.contains("Earlier state") && now.contains("Pick old"))
         }
     }
@@ -118,7 +121,7 @@ import Testing
                     page.contains("the old text") && page.contains("older: title") && page.contains("deleted since"))
                 #expect(page.contains("there now") && page.contains("2 records</b> found"))
             }
-            for path in ["query.json?type=Note&", "fetch.json?names=old&"] {
+            for path in ["query.json?\(Story.query)&", "fetch.json?names=old&"] {
                 let file = try await story.page(path)
                 #expect(file.contains("the old text") && !file.contains("the new text"))
             }
@@ -131,8 +134,8 @@ import Testing
                 ("yesterday", "is no position, time or token"), ("99999", "later than the latest change"),
                 ("client-0", "no pull of this client"),
             ] {
-                let page = try await story.page("query?type=Note&", asOf: point)
-                let file = try await story.page("query.json?type=Note&", asOf: point)
+                let page = try await story.page("query?\(Story.query)&", asOf: point)
+                let file = try await story.page("query.json?\(Story.query)&", asOf: point)
                 #expect(page.contains(said) && !(page + file).contains(/the (old|new) text/))
             }
         }
@@ -175,18 +178,18 @@ import Testing
         ]
         for (said, pulls) in doubts {
             try await Story.with { story in
-                #expect(try await !story.page("query?type=Note&").contains(said))
+                #expect(try await !story.page("query?\(Story.query)&").contains(said))
                 try await pulls(story.stage)
                 let histories = story.stage.log.clients.histories(in: story.stage.address.container)
                 let other = try #require(histories.first { $0.identity.label == "other" })
-                #expect(try await story.page("query?type=Note&", asOf: other.anchor).contains(said), "\(said)")
+                #expect(try await story.page("query?\(Story.query)&", asOf: other.anchor).contains(said), "\(said)")
             }
         }
     }
 
     @Test func whatIsNotKnownIsSaidOfEachRecord() async throws {
         try await Story.with(journal: JournalLimits(days: 0)) { story in
-            let page = try await story.page("query?type=Note&")
+            let page = try await story.page("query?\(Story.query)&")
             #expect(page.contains("2 records not known.") && story.row("same", in: page) != nil)
             #expect(page.contains(">old</a>") && page.contains(">gone</a>") && !page.contains("the new text"))
             #expect(try await story.page("record?name=old&").contains("What the record was then is not known"))
@@ -196,18 +199,18 @@ import Testing
     @Test func menusAndClientsLeadToTheEyesOfClients() async throws {
         try await Story.with { story in
             let eyes = "asOf=\(story.tablet)"
-            for path in ["query?zone=Notes&type=Note&sort1=rank", "record?zone=Notes&name=old", "clients", "sync"] {
+            for path in ["query?zone=Notes&\(Story.query)", "record?zone=Notes&name=old", "clients", "sync"] {
                 #expect(try await story.stage.page(path).contains(eyes), "\(path)")
             }
             // Without a zone, the client's is shown.
-            let page = try await story.stage.page("query?type=Note&\(eyes)")
+            let page = try await story.stage.page("query?\(Story.query)&\(eyes)")
             #expect(page.contains("<span>zone Notes</span>") && page.contains("the old text"))
         }
         // A store without earlier states offers none.
         try await RequestStage.with { stage in
             try await stage.save("old")
             try await stage.pull(from: "tablet")
-            #expect(try await !stage.page("query?zone=Notes&type=Note").contains("asOf"))
+            #expect(try await !stage.page("query?zone=Notes&\(Story.query)").contains("asOf"))
             #expect(try await !stage.page("clients").contains("asOf"))
             #expect(try await stage.page("query?zone=Notes&asOf=1").contains("show an earlier state of its records"))
         }

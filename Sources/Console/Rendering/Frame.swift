@@ -43,7 +43,7 @@ package struct Frame: ViewModel {
         private var word: String { label == EarlierState.parameter ? "as of" : label }
 
         /// True if the label is part of what is read, as in `zone Notes`. It is for screen readers otherwise.
-        private var isNamed: Bool { ["as", "zone", EarlierState.parameter].contains(label) }
+        private var isNamed: Bool { label == "as" || label == "zone" }
 
         func child(named name: String) -> Any? {
             switch name {

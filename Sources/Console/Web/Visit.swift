@@ -61,7 +61,7 @@ package struct Visit: Sendable {
     package var here: String { ShownNotice.address(without: target) }
 
     package var canEditSchema: Bool {
-        place.address.environment == .development && database.can(.editSchema)
+        place.address.environment == .development && present.can(.editSchema)
     }
 
     /// The display name of the zone.
