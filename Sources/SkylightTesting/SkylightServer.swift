@@ -396,6 +396,49 @@ extension SkylightServer {
     }
 }
 
+// MARK: - What a device has seen
+
+extension SkylightServer {
+    /// The records of a zone that a device has seen: the fields of each, by record name, as they were on the server at
+    /// the device's change token.
+    ///
+    ///     let seen = try await skylight.seen(by: tablet.engine, in: lists, of: anna)
+    ///     #expect(seen["milk"]?["amount"] == .int64(1))
+    ///
+    /// What the device has changed itself since its last fetch is not among them.
+    /// - Parameters:
+    ///   - engine: that of the device; `RecordCache` has one as `engine`.
+    ///   - zoneID: a zone of the engine's database.
+    ///   - user: the user of the device.
+    /// - Returns: nothing for a zone that the device has not fetched.
+    /// - Throws: `RecordError` BAD_REQUEST if the token has expired, or is from a fetch that has not ended; NOT_FOUND if
+    ///   a version is no longer kept, as of records that guests see of a zone.
+    public func seen(by engine: SyncEngine, in zoneID: ZoneID, of user: User) async throws -> [Name: [Name: FieldValue]]
+    {
+        guard let token = engine.changeToken(of: zoneID) else { return [:] }
+        let address = DatabaseAddress(
+            container: engine.database.container.containerID, environment: .development, scope: engine.database.scope)
+        let database = try await self.engine.database(address, as: Caller(userRecordName: user.userRecordName))
+        let then = try await database.require(.readEarlierStates).database(
+            asOf: .token(ChangeToken(text: token.text)))
+        var seen: [Name: [Name: FieldValue]] = [:]
+        var last: Name?
+        repeat {
+            let page = try await then.list(RecordListRequest(zoneID, after: last))
+            if let lost = page.notKnown.records.first {
+                throw RecordError(
+                    .notFound, "What the device has seen of the record '\(lost.recordName)' is no longer kept")
+            }
+            for record in page.records {
+                seen[record.recordID.recordName] = Dictionary(
+                    try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+            }
+            last = page.last
+        } while last != nil
+        return seen
+    }
+}
+
 // MARK: - Clock
 
 /// A clock that only pauses move. They take no time.

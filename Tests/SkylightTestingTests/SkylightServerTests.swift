@@ -74,6 +74,37 @@ import Testing
         await #expect(throws: RecordError.self) { try await SkylightServer.start(container: "none") }
     }
 
+    /// It works on the phone, and the tablet shows the old text.
+    @Test func whatADeviceHasSeenIsKnown() async throws {
+        try await SkylightServer.run { skylight in
+            let folder = try TemporaryFolder()
+            let anna = try await skylight.makeUser("Anna")
+            var devices: [RecordCache] = []
+            for name in ["phone", "tablet"] {
+                let database = try await skylight.device(of: anna).privateCloudDatabase
+                devices.append(try await RecordCache(folder.url.appending(path: name), of: database))
+            }
+            let (phone, tablet) = (devices[0], devices[1])
+            func seen(by device: RecordCache) async throws -> [Name: FieldValue?] {
+                try await skylight.seen(by: device.engine, in: Self.zone, of: anna).mapValues { $0["text"] }
+            }
+            #expect(try await seen(by: tablet).isEmpty)
+            try await phone.change(.saveZone(Self.zone))
+            try await phone.save(Self.record("a", "old"))
+            try await phone.save(Self.record("b", "old"))
+            try await skylight.settle(devices.map(\.engine))
+            var record = try #require(try await phone.record(for: Self.record("a", "").recordID))
+            record["text"] = "new"
+            try await phone.save(record)
+            try await phone.delete(Self.record("b", "").recordID)
+            try await skylight.settle([phone.engine])
+            #expect(try await seen(by: phone) == ["a": .string("new")])
+            #expect(try await seen(by: tablet) == ["a": .string("old"), "b": .string("old")])
+            try await skylight.settle(devices.map(\.engine))
+            #expect(try await seen(by: tablet) == seen(by: phone))
+        }
+    }
+
     @Test func usersAndContainersAreApart() async throws {
         try await SkylightServer.run { skylight in
             let anna = try await skylight.makeUser("Anna", emailAddress: "anna@example.com")

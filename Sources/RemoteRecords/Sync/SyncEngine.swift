@@ -146,6 +146,9 @@ public final class SyncEngine: Sendable {
     /// The engine's pending changes.
     public var state: State { State(engine: self) }
 
+    /// The token of the last page of a zone that was fetched.
+    package func changeToken(of zoneID: ZoneID) -> SyncToken? { kept.withLock { $0.zoneTokens[zoneID] } }
+
     /// Fetches all changes since the last fetch.
     /// - Parameter options: the zones to fetch. The changes of others come with a later fetch.
     /// - Throws: ``OperationError`` of the database or of the first zone that failed. Changes that were fetched before
