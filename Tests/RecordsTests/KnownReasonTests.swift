@@ -102,7 +102,7 @@ import Testing
         "HostGuard.swift": "of malformed(…)",
         "IndexRules.swift": "of a RecordError", "IndexWorker.swift": "of a stored error, or a fault, for the log",
         "CloudKitRecordEngine.swift": "iCloud's", "RecordError.swift": "of unexpectedInput(…)",
-        "RequestMemory.swift": "a constant, tested below",
+        "RequestMemory.swift": "a constant, tested below", "Proxy.swift": "of cloudKitAway",
         "RequestRecorder.swift": "of a Refusal", "AccessTable.swift": "of a RecordError",
         "WebServices.swift": "of a RecordError",
         "KnownReason.swift": "the catalogue", "ServerKey.swift": "two sentences that begin with these",
