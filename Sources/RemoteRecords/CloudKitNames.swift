@@ -173,6 +173,7 @@ extension RecordID: NamedInStrings {}
 extension ZoneID: NamedInStrings {}
 extension Record: NamedInStrings {}
 extension Subscription: NamedInStrings {}
+extension Query: NamedInStrings {}
 
 extension NamedInStrings where Self == RecordID {
     /// The record name as a `String`.
@@ -182,6 +183,11 @@ extension NamedInStrings where Self == RecordID {
 extension NamedInStrings where Self == ZoneID {
     /// The zone name as a `String`.
     @_disfavoredOverload public var zoneName: String { (zoneName as Name).string }
+}
+
+extension NamedInStrings where Self == Query {
+    /// The record type as a `String`.
+    @_disfavoredOverload public var recordType: String { (recordType as Name).string }
 }
 
 extension NamedInStrings where Self == Record {
