@@ -22,8 +22,8 @@ EACH = times(2)
 # So many of each page are visited on two servers.
 MOST_OF_TWO = float("inf") if IS_LONG else 6
 BYTES_BEFORE_DATA = 100_000
-# The page of a request that one server has in its log.
-ONE_REQUEST = re.compile(r"/requests\?(.*&)?id=")
+# What one server has in its log: a request, or the state that a client has.
+IN_ONE_LOG = re.compile(r"/requests\?(.*&)?id=|[?&]asOf=client-")
 
 
 class Reader(html.parser.HTMLParser):
@@ -146,7 +146,7 @@ def crawl(*servers, most=float("inf")) -> str:
             assert url.startswith("/"), f"{path} links to {link}"
             if url not in seen:
                 seen.add(url)
-                if ONE_REQUEST.search(url):
+                if IN_ONE_LOG.search(url):
                     askers[url] = asked
                 waiting.append(url)
     pages = {page.rsplit("/", 1)[-1] for page in visited_pages}
