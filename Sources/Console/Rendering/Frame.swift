@@ -28,7 +28,7 @@ package struct Frame: ViewModel {
             }
         }
 
-        /// What is chosen: `container`, `environment`, `database`, `as` for the user, `zone`, or `asOf` for the state.
+        /// The subject of the menu: `container`, `environment`, `database`, `as` (the user), `zone`, or `asOf` (the state).
         let label: String
         let text: String
         let options: [Option]

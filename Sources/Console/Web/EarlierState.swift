@@ -9,7 +9,7 @@ package struct EarlierState: Sendable {
     package static let parameter = "asOf"
 
     package let database: any EarlierDatabase
-    /// What the address names.
+    /// The name of the client, or the point in words.
     let words: String
     /// The client through whose eyes the page looks; `nil` without one.
     let eyes: ClientEyes?
@@ -69,8 +69,7 @@ extension Visit {
     /// The same page as it is now.
     package var samePageNow: String { samePage(at: place.with { $0.asOf = nil }) }
 
-    /// Shows the state of a point. A point that can't be shown becomes the refusal of the page: never does another
-    /// state stand in for it.
+    /// Shows the state of a point. If that fails, the page shows the error, and never another state.
     mutating func lookBack(to text: String) async throws {
         do {
             let text = text.trimmingWhiteSpace
@@ -86,7 +85,7 @@ extension Visit {
 
 // MARK: - Clients
 
-/// What a client has of a zone, by the log of its requests.
+/// A client and a zone that it pulls. The request log tells which of the zone's records the client has.
 package struct ClientEyes: Sendable {
     let history: ClientHistory
     let address: DatabaseAddress
@@ -160,7 +159,7 @@ package struct ClientEyes: Sendable {
         RecordError(.badRequest, "What \(name) has of the zone \(zoneID.zoneName) is not known: \(why)")
     }
 
-    /// What the log says against the state being exactly the client's.
+    /// The reasons in the request log why the client's records may differ from the state.
     /// - Parameter isUnfinished: true for a token within a pull.
     func doubts(isUnfinished: Bool, _ visit: Visit) -> [EarlierBanner.Note] {
         var notes: [EarlierBanner.Note] = []
@@ -219,7 +218,8 @@ package struct ClientEyes: Sendable {
 
 // MARK: - Banner
 
-/// The banner above a page of an earlier state: whose it is, what changed since, and what is in doubt.
+/// The banner above a page of an earlier state. It names the client or the point, counts the changes since, and lists
+/// the reasons for doubt.
 struct EarlierBanner: ViewModel {
     struct Note: ViewModel {
         let text: String
