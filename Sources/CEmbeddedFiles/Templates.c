@@ -94,8 +94,8 @@ static const char desired_keys_mustache[] = {
 static const char diagnosis_mustache[] = {
 #embed "../../Templates/diagnosis.mustache" suffix(, 0)
 };
-static const char difference_mustache[] = {
-#embed "../../Templates/difference.mustache" suffix(, 0)
+static const char differences_mustache[] = {
+#embed "../../Templates/components/differences.mustache" suffix(, 0)
 };
 static const char dots_mustache[] = {
 #embed "../../Templates/dots.mustache" suffix(, 0)
@@ -340,9 +340,6 @@ static const char record_edit_mustache[] = {
 static const char record_graph_mustache[] = {
 #embed "../../Templates/record_graph.mustache" suffix(, 0)
 };
-static const char record_history_mustache[] = {
-#embed "../../Templates/record_history.mustache" suffix(, 0)
-};
 static const char record_history_panel_mustache[] = {
 #embed "../../Templates/record_history_panel.mustache" suffix(, 0)
 };
@@ -357,9 +354,6 @@ static const char record_new_mustache[] = {
 };
 static const char record_referrers_mustache[] = {
 #embed "../../Templates/record_referrers.mustache" suffix(, 0)
-};
-static const char record_restore_mustache[] = {
-#embed "../../Templates/record_restore.mustache" suffix(, 0)
 };
 static const char record_sharing_mustache[] = {
 #embed "../../Templates/record_sharing.mustache" suffix(, 0)
@@ -582,7 +576,7 @@ static const struct embedded_file files[] = {
     {"deploy.mustache", deploy_mustache},
     {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
-    {"difference.mustache", difference_mustache},
+    {"differences.mustache", differences_mustache},
     {"dots.mustache", dots_mustache},
     {"drop_index.mustache", drop_index_mustache},
     {"edit_bytes.mustache", edit_bytes_mustache},
@@ -664,13 +658,11 @@ static const struct embedded_file files[] = {
     {"record_delete.mustache", record_delete_mustache},
     {"record_edit.mustache", record_edit_mustache},
     {"record_graph.mustache", record_graph_mustache},
-    {"record_history.mustache", record_history_mustache},
     {"record_history_panel.mustache", record_history_panel_mustache},
     {"record_mark.mustache", record_mark_mustache},
     {"record_name.mustache", record_name_mustache},
     {"record_new.mustache", record_new_mustache},
     {"record_referrers.mustache", record_referrers_mustache},
-    {"record_restore.mustache", record_restore_mustache},
     {"record_sharing.mustache", record_sharing_mustache},
     {"record_since.mustache", record_since_mustache},
     {"refresh.mustache", refresh_mustache},

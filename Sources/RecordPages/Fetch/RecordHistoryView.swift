@@ -4,22 +4,11 @@ internal import RecordStore
 internal import Records
 
 /// The page with the complete history of a record.
-package struct RecordHistoryView: Page {
-    package static let template = "record_history"
-    package static let tab = Tab.fetch
-
+package enum RecordHistoryView {
     /// The number of changes on a page.
     private static let limit = 25
 
-    package let title: String
-    let zone: String
-    /// With the title that it has now; without one after its deletion.
-    let record: RecordLink
-    let history: RecordHistory?
-    /// True if the page begins with the latest change.
-    let isLatest: Bool
-
-    package static func load(_ visit: Visit) async throws -> RecordHistoryView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let before = try visit.fields.text("before").map { text in
             guard let position = Int64(text) else {
@@ -30,18 +19,27 @@ package struct RecordHistoryView: Page {
         let history = try await RecordHistory.load(name, in: zoneID, before: before, limit: limit, visit)
         let recordID = RecordID(recordName: name, zoneID: zoneID)
         let titles = try await ReferencedTitles(CollectionOfOne(recordID), known: [], visit)
-        return RecordHistoryView(
-            title: "History of \(name)", zone: visit.zoneName(zoneID),
-            record: RecordLink(
-                href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: titles[recordID]),
-            history: history, isLatest: before == nil)
+        let nothing = before == nil ? "No history for a record with this name" : "No earlier history is kept"
+        let versions: any Component =
+            if let history { Section("versions", "Versions", style: "past", [history]) } else { EmptyState(nothing) }
+        return ComponentPage(
+            .fetch, title: "History of \(name)",
+            PageHead(
+                visit.titles.words(for: name, title: titles[recordID]),
+                crumb: "History in zone \(visit.zoneName(zoneID))", history.map { [Inline($0.kept)] } ?? [],
+                actions: [.button("The record", visit.place.link(toRecord: name, in: zoneID))]), [versions],
+            foot: Foot(
+                previous: history?.whole.map { Frame.Link(text: "« Latest", href: $0.href) },
+                next: history?.earlier.map { Frame.Link(text: "Earlier ›", href: $0) }))
     }
 }
 
 // MARK: - Changes
 
 /// The history of a record, change by change.
-struct RecordHistory: ViewModel {
+struct RecordHistory: Component {
+    static let template = "versions"
+
     struct Row: ViewModel {
         /// `created`, `modified` or `deleted`.
         let act: String
@@ -54,7 +52,7 @@ struct RecordHistory: ViewModel {
         let change: String?
         let differences: [FieldDifference]
         /// Differences that the user expands.
-        let more: [FieldDifference]
+        let more: Differences?
         let moreText: String
         /// A remark if there are no differences to show.
         let remark: String?
@@ -157,8 +155,8 @@ extension RecordHistory.Row {
         }
         let limit = all.count <= RecordHistory.fieldLimit + 1 ? all.count : RecordHistory.fieldLimit
         differences = Array(all.prefix(limit))
-        more = Array(all.dropFirst(limit))
-        moreText = "\(Digits.count(more.count, "more field"))"
+        more = all.count > limit ? Differences(differences: Array(all.dropFirst(limit))) : nil
+        moreText = "\(Digits.count(all.count - limit, "more field"))"
         position = entry.position
         isShare = entry.recordType == Share.recordType
         restore =
@@ -192,6 +190,13 @@ extension Visit {
         }
         return presenter
     }
+}
+
+/// The fields that differ between two versions of a record.
+struct Differences: Component {
+    static let template = "differences"
+
+    let differences: [FieldDifference]
 }
 
 /// A field that differs between two versions of a record.
@@ -256,24 +261,8 @@ struct FieldDifference: ViewModel {
 // MARK: - Restoring
 
 /// The confirmation page for a restore, with the changes that it makes.
-package struct RestoreView: Page {
-    package static let template = "record_restore"
-    package static let tab = Tab.fetch
-
-    package let title: String
-    let recordName: String
-    let type: String
-    let zone: String
-    let when: ValueView
-    let who: String
-    /// True if no record of that name exists now.
-    let isDeleted: Bool
-    let differences: [FieldDifference]
-    let action: String
-    let fields: [Frame.Hidden]
-    let cancel: String
-
-    package static func load(_ visit: Visit) async throws -> RestoreView {
+package enum RestoreView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let position = try RecordRestoring.position(visit)
         let recordID = RecordID(recordName: name, zoneID: zoneID)
@@ -300,17 +289,35 @@ package struct RestoreView: Page {
         fields.append(Frame.Hidden(name: "from", value: history))
         let version = Dictionary(
             try entry.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        return RestoreView(
-            title:
-                "Restore \(visit.titles.words(for: name, title: visit.titles.title(of: entry.recordType, version)))?",
-            recordName: name.string, type: entry.recordType.string, zone: visit.zoneName(zoneID),
-            when: ValueView(.time(entry.signature.timestamp)),
-            who: visit.people.name(of: entry.signature.userRecordName), isDeleted: isDeleted,
-            differences: FieldDifference.all(
-                from: try FieldDifference.Version(now.fields, parent: now.parent),
-                to: try FieldDifference.Version(entry.fields, parent: entry.parent),
-                try await visit.presenter(of: [now, entry], in: zoneID)),
-            action: visit.place.link("record/restore"), fields: fields, cancel: history)
+        let differences = FieldDifference.all(
+            from: try FieldDifference.Version(now.fields, parent: now.parent),
+            to: try FieldDifference.Version(entry.fields, parent: entry.parent),
+            try await visit.presenter(of: [now, entry], in: zoneID))
+        let who = visit.people.name(of: entry.signature.userRecordName)
+        let title = visit.titles.words(for: name, title: visit.titles.title(of: entry.recordType, version))
+        return ComponentPage(
+            .fetch,
+            PageHead(
+                "Restore \(title)?", crumb: "\(entry.recordType.string) in zone \(visit.zoneName(zoneID))",
+                [
+                    "Restores the version of \(.time(entry.signature.timestamp)) by \(who). This is a new save by you: clients get it like any other save, and the history keeps the version it replaces.\(isDeleted ? " The record is deleted now; restoring creates it again." : "")"
+                ]),
+            [
+                Section(
+                    "changes", "Changes", style: "past",
+                    [
+                        !differences.isEmpty
+                            ? Differences(differences: differences)
+                            : Paragraph(
+                                isDeleted
+                                    ? "It had no fields."
+                                    : "The record has the same values now; restoring it only gives it a new change tag."
+                            ),
+                        Form(
+                            .line, visit.place.link("record/restore"), hidden: fields, [],
+                            button: "Restore this version", buttonStyle: "go", links: [.button("Cancel", history)]),
+                    ])
+            ])
     }
 }
 
