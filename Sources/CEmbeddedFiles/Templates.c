@@ -160,6 +160,9 @@ static const char fetching_mustache[] = {
 static const char field_row_mustache[] = {
 #embed "../../Templates/field_row.mustache" suffix(, 0)
 };
+static const char figures_mustache[] = {
+#embed "../../Templates/components/figures.mustache" suffix(, 0)
+};
 static const char find_mustache[] = {
 #embed "../../Templates/find.mustache" suffix(, 0)
 };
@@ -430,8 +433,8 @@ static const char signed_in_mustache[] = {
 static const char since_mustache[] = {
 #embed "../../Templates/since.mustache" suffix(, 0)
 };
-static const char snapshot_mustache[] = {
-#embed "../../Templates/snapshot.mustache" suffix(, 0)
+static const char storage_meter_mustache[] = {
+#embed "../../Templates/storage_meter.mustache" suffix(, 0)
 };
 static const char subscription_mustache[] = {
 #embed "../../Templates/subscription.mustache" suffix(, 0)
@@ -447,9 +450,6 @@ static const char sync_lane_mustache[] = {
 };
 static const char table_mustache[] = {
 #embed "../../Templates/components/table.mustache" suffix(, 0)
-};
-static const char telemetry_mustache[] = {
-#embed "../../Templates/telemetry.mustache" suffix(, 0)
 };
 static const char timeline_mustache[] = {
 #embed "../../Templates/timeline.mustache" suffix(, 0)
@@ -598,6 +598,7 @@ static const struct embedded_file files[] = {
     {"fetch_actions.mustache", fetch_actions_mustache},
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
+    {"figures.mustache", figures_mustache},
     {"find.mustache", find_mustache},
     {"find_box.mustache", find_box_mustache},
     {"first_steps.mustache", first_steps_mustache},
@@ -688,13 +689,12 @@ static const struct embedded_file files[] = {
     {"signature.mustache", signature_mustache},
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
-    {"snapshot.mustache", snapshot_mustache},
+    {"storage_meter.mustache", storage_meter_mustache},
     {"subscription.mustache", subscription_mustache},
     {"sync.mustache", sync_mustache},
     {"sync_ages.mustache", sync_ages_mustache},
     {"sync_lane.mustache", sync_lane_mustache},
     {"table.mustache", table_mustache},
-    {"telemetry.mustache", telemetry_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},
     {"token_ahead.mustache", token_ahead_mustache},

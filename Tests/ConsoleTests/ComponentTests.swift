@@ -81,7 +81,7 @@ import Testing
         let columns: [Table.Column] = ["name", .number("count"), .column("about", "wide"), .actions("revoke")]
         let rows = [
             Table.Row([.link("a", "/a"), "1", "x", .buttons([.button("Revoke…", "/r", label: "Revoke a")])]),
-            Table.Row(["b", "2", "", ""], isEnded: true),
+            Table.Row(["b", "2", "", ""], .ended),
         ]
         let table = try html(PageHead("T"), Table("Things", style: .credentials, columns, rows, more: "and 3 more"))
         for part in [
@@ -97,6 +97,20 @@ import Testing
         let cards = try html(PageHead("T"), Table("Things", style: .cards, columns, rows))
         #expect(
             cards.contains("<td class=\"num\" data-label=\"count\">1</td>") && !cards.contains("data-label=\"revoke"))
+    }
+
+    @Test func rowsStandInGroups() throws {
+        let groups = [
+            Table.Group("Kind \(.faint("2"))", [Table.Row(["a", "1"])], more: "… and 1 more"),
+            Table.Group(nil, [Table.Row(["all", "2"], .sum, head: 1)]),
+        ]
+        let table = try html(PageHead("T"), Table("Things", ["name", .number("count")], groups: groups))
+        #expect(
+            table.contains(
+                "<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"2\">Kind <span class=\"faint\">2</span></th></tr>"
+                    + "<tr><th scope=\"row\">a</th><td class=\"num\">1</td></tr><tr><td class=\"faint\" colspan=\"2\">… and 1 more</td></tr></tbody>"
+                    + "<tbody><tr class=\"sum\"><td>all</td><th scope=\"row\" class=\"num\">2</th></tr></tbody>"),
+            "\(table)")
     }
 
     @Test func aTableWithoutRowsSaysTheNextStep() throws {
@@ -121,7 +135,8 @@ import Testing
             FormField(.email, "mail", "E-mail", isLabelled: false),
             FormField(.area(rows: 2), "pem", "PEM", value: "<a>", file: FormField.File(id: "f", accepts: ".pem")),
             FormField(.choice([Choice("1", "one", isSelected: true)]), "kind", "Kind"),
-            FormField(.sentChoice([]), "in", "In"), FormField(.tick(isOn: true), "on", "On", tip: "why"),
+            FormField(.sentChoice([]), "in", "In"),
+            FormField(.tick(isOn: true), "on", "On", tip: "why", isRequired: true),
             FormField(.file(accepts: ".tar"), "file", "File", isRequired: true, isLabelled: false),
             FormField(.fixed, "old", "old", value: "v"),
         ]
@@ -146,7 +161,7 @@ import Testing
                 + "<input type=\"file\" id=\"f\" name=\"file\" accept=\".pem\"></p></div>",
             "<select id=\"kind\" name=\"kind\"><option value=\"1\" selected>one</option></select>",
             "<select id=\"in\" name=\"in\" data-submit>",
-            "<label class=\"tick\" title=\"why\"><input type=\"checkbox\" name=\"on\" value=\"1\" checked>",
+            "<label class=\"tick\" title=\"why\"><input type=\"checkbox\" name=\"on\" value=\"1\" checked required>",
             "<input type=\"file\" id=\"file\" name=\"file\" accept=\".tar\" required aria-label=\"File\">",
             "<span>old</span> <b class=\"mono\">v</b><input type=\"hidden\" name=\"old\" value=\"v\">",
             "<button class=\"go\" aria-label=\"Go there\">Go</button><span class=\"faint\">up to 1 MB</span></form>",
@@ -184,11 +199,13 @@ import Testing
                 "keys", "Keys \(.faint("2"))", style: "client",
                 [
                     Paragraph.faint("About."), Fold("New key", isOpen: false, [CodeBlock("Command", "a\n`b`")]),
+                    Fold("More", style: "early", isOpen: false, [Figures([JobProgress.Figure("seen", "1")])]),
                     Fold("Again", isOpen: true, refusal: refused, []),
                 ]),
             Note(good: "Copy it.", "Now.", [Listing(["a", .code("b")])]),
             Note(
                 RefusedForm(RecordError(.badRequest, "Taken"), typed: "x", link: Frame.Link(text: "Open", href: "/x"))),
+            Note(stale: "Not sent.", "Look."), Note(remark: "More."),
             Facts(style: "wide", [Facts.Fact("used", "1 \(.part(Gauge("Used", used: 1, of: 2)))")]), Facts([]),
             Paragraph.actions([.go("Done", "/")]))
         for part in [
@@ -198,6 +215,8 @@ import Testing
             "<details class=\"making\" open><summary>Again</summary><section class=\"note bad\" role=\"alert\">",
             "<p><strong>Not a &lt;key&gt;</strong> <span class=\"faint\">BAD_REQUEST</span></p></section></details>",
             "<section class=\"note good\" role=\"status\"><p><strong>Copy it.</strong> Now.</p><ul class=\"plainlist\"><li>a</li>",
+            "<details class=\"early\"><summary>More</summary><dl class=\"figures\"><div><dt>seen</dt><dd>1</dd></div></dl></details>",
+            "<section class=\"note\" role=\"alert\"><p><strong>Not sent.</strong> Look.</p></section><section class=\"note\" role=\"status\"><p><strong>More.</strong></p></section>",
             "<strong>Taken</strong> <span class=\"faint\">BAD_REQUEST</span></p><p class=\"actions\"><a class=\"button\" href=\"/x\">Open</a> </p>",
             "<dl class=\"facts wide\"><div><dt>used</dt><dd>1 <progress max=\"2\" value=\"1\" aria-label=\"Used\"></progress></dd></div></dl>",
             "<dl class=\"facts\"></dl><p class=\"actions\"><a class=\"button go\" href=\"/\">Done</a> </p>",
@@ -233,12 +252,17 @@ import Testing
         let delete = Frame.Link(text: "Delete…", href: "/d", style: "danger")
         let page = try html(
             PageHead("T", more: Menu([nil, delete])), Columns([Paragraph("a"), Paragraph("b")]),
-            Form(.line, "/go", [], button: "Go", links: [.button("Cancel", "/c")]))
+            Form(.line, "/go", [], button: "Go", links: [.button("Cancel", "/c")]),
+            Form(
+                .grid, "/copy", [],
+                buttons: [Form.Button("Look", act: "preview"), Form.Button("Copy", act: "copy", style: "go")]))
         for part in [
             "<div class=\"actions\"><details class=\"pick more\" data-menu><summary aria-label=\"More actions\"><svg",
             "<div class=\"menu\"><a class=\"danger\" href=\"/d\">Delete…</a></div></details></div>",
             "<div class=\"columns\"><p>a</p><p>b</p></div>",
             "<button>Go</button><a class=\"button\" href=\"/c\">Cancel</a></form>",
+            "<div class=\"row\"><button name=\"do\" value=\"preview\">Look</button>"
+                + "<button name=\"do\" value=\"copy\" class=\"go\">Copy</button></div></form>",
         ] {
             #expect(page.contains(part), "\(part)\n\(page)")
         }

@@ -68,7 +68,7 @@ import Testing
             // Restoring it would change nothing, and still expire all tokens.
             let equal = try await stage.page("snapshots/restore?name=Before+%3Cit%3E")
             #expect(
-                equal.contains("<button disabled aria-describedby=\"nothing\">Restore it</button>")
+                !equal.contains("Restore it</button>")
                     && equal.contains("There is nothing to restore."))
 
             let undo = try await stage.page("snapshots/restore?name=Before+restoring+Before+%3Cit%3E")

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func barsStayInTheirChart() {
-        let chart = BarChart([(0, 0), (1000, 1), (1, 1), (500, 500)], label: "", top: "", start: "", end: "")
+        let chart = BarChart([(0, 0), (1000, 1), (1, 1), (500, 500)], label: "")
         #expect(chart.width == 40 && chart.bars.map(\.x) == [10, 20, 30])
         for bar in chart.bars {
             #expect(
@@ -54,6 +54,6 @@ import Testing
             // Non-zero values are always visible.
             #expect(bar.height >= 2 && (!bar.hasBad || bar.badHeight >= 2))
         }
-        #expect(BarChart([(0, 0)], label: "", top: "", start: "", end: "").bars.isEmpty)
+        #expect(BarChart([(0, 0)], label: "").bars.isEmpty)
     }
 }

@@ -54,9 +54,9 @@ import Testing
 
     @Test func aMisspeltKeyIsFound() throws {
         let models = try Self.models.get()
-        let known = models.keys(of: models.reachable(from: ["SnapshotView", "PageContext", "Frame"]))
+        let known = models.keys(of: models.reachable(from: ["QueryView", "PageContext", "Frame"]))
         #expect(
-            known.isSuperset(of: ["types", "others", "frame", "formSecret"])
+            known.isSuperset(of: ["noMatch", "columns", "frame", "formSecret"])
                 && known.isDisjoint(with: ["rwos", "entriesRead"]))
         let tags = Tags(
             "{{<layout}}{{$main}}{{#one}}{{ two.three }}{{^empty(four)}}{{.}}{{/empty(four)}}{{>b}}{{>*.five}}{{/one}}{{/main}}{{/layout}}"

@@ -70,7 +70,7 @@ package enum KeysView {
                                     or: .button(
                                         "Revoke…", place.link("keys/revoke", [("token", token.id)]),
                                         label: "Revoke the API token \(token.name)")),
-                            ], isEnded: !token.isLive)
+                            ], token.isLive ? nil : .ended)
                     }, nothing: EmptyState(sentence: "None yet."), more: more(tokens.count, "skylight token list")),
                 Fold(
                     "New API token", isOpen: draft != nil || tokens.isEmpty && !isDrafting,
@@ -119,7 +119,7 @@ package enum KeysView {
                                     or: .button(
                                         "Revoke…", place.link("keys/revoke", [("key", key.keyID)]),
                                         label: "Revoke the key \(key.name)")),
-                            ], isEnded: !key.isLive)
+                            ], key.isLive ? nil : .ended)
                     }, nothing: EmptyState(sentence: "None yet."), more: more(keys.count, "skylight key list")),
                 Fold(
                     "Register a key", isOpen: draft != nil, refusal: draft?.complaint,
@@ -177,7 +177,7 @@ package enum KeysView {
                                     or: .button(
                                         "Sign out…", place.link("keys/revoke", [("session", session.id)]),
                                         label: "Sign \(visit.people.name(of: session.user)) out")),
-                            ], isEnded: !session.isLive(at: now))
+                            ], session.isLive(at: now) ? nil : .ended)
                     },
                     nothing: EmptyState(
                         sentence:

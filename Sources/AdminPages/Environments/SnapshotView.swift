@@ -6,74 +6,11 @@ internal import Records
 
 /// The differences between a snapshot and the present or another snapshot; or those that a restoration removes, with
 /// its button.
-package struct SnapshotView: Page {
-    package static let template = "snapshot"
-    package static let tab = Tab.snapshots
-
-    struct TypeRow: ViewModel {
-        let name: String
-        let added: String?
-        let changed: String?
-        let removed: String?
-        let records: [RecordRow]
-        /// `… and 12 more`; `nil` if the page names all.
-        let more: String?
-    }
-
-    struct RecordRow: ViewModel {
-        /// `added`, `changed` or `removed`.
-        let kind: String
-        let tone: String
-        let name: String
-        /// `nil` for a record that is not there now.
-        let href: String?
-        let zone: String
-        let owner: String
-        let fields: String?
-    }
-
-    /// The question before a restoration.
-    struct Restoration: ViewModel {
-        let action: String
-        let name: String
-        let total: String
-        /// `adds 2 records and deletes 3 records`
-        let effect: String
-        let before: String
-        let cancel: String
-    }
-
-    package let title: String
-    /// The states of both sides: the columns are the changes from the first to the second.
-    let from: String
-    let to: String
-    /// `nil` on the page of a restoration.
-    let comparing: Comparing?
-    let restoration: Restoration?
-    /// True if nothing differs.
-    let isEqual: Bool
-    let equal: String
-    let types: [TypeRow]
-    /// Differences of zones, subscriptions and keys, one per line.
-    let others: [String]
-    let changes: SchemaChangeList?
-    let back: String
-
-    /// The form that chooses the other side.
-    struct Comparing: ViewModel {
-        let action: String
-        /// The place and the snapshot.
-        let hidden: [Frame.Hidden]
-        let choices: [Choice]
-        let restore: String
-    }
-}
-
-extension SnapshotView {
+package enum SnapshotView {
     /// The differences of the present, or of the snapshot that the address names, from a snapshot.
-    package static func compare(_ visit: Visit) async throws -> SnapshotView {
+    package static func compare(_ visit: Visit) async throws -> ComponentPage {
         try await RecordError.ofSnapshots {
-            let shelf = visit.shelf
+            let (shelf, place) = (visit.shelf, visit.place)
             let folder = shelf.folder
             let snapshot = try folder.snapshot(named: visit.fields["name"] ?? "")
             let other = try visit.fields.text("with").map { try folder.snapshot(named: $0) }
@@ -90,24 +27,27 @@ extension SnapshotView {
                 + (try folder.all()).filter { $0.url != snapshot.url }.map {
                     Choice($0.name, $0.name, isSelected: $0.url == other?.url)
                 }
-            let place = visit.place
-            return SnapshotView(
-                snapshot.name, from: snapshot.name, to: other?.name ?? "the current data", comparison, visit,
-                absent: .removed,
-                comparing: Comparing(
-                    action: "\(place.path)/snapshots/compare",
-                    hidden: (place.parameters + [("name", snapshot.name)]).map {
-                        Frame.Hidden(name: $0.name, value: $0.value)
-                    }, choices: choices,
-                    restore: place.link("snapshots/restore", [("name", snapshot.name)])),
-                restoration: nil)
+            let to = other?.name ?? "the current data"
+            return ComponentPage(
+                .snapshots,
+                PageHead(
+                    snapshot.name, crumb: .link("Snapshots", place.link("snapshots")),
+                    ["The changes from \(strong: snapshot.name) to \(strong: to). \(comparison.equalWords)."],
+                    forms: [
+                        .choosing(
+                            "snapshots/compare", at: place, keeping: [("name", snapshot.name)],
+                            [FormField(.choice(choices), "with", "compare with")], button: "Compare")
+                    ],
+                    actions: [.button("Restore…", place.link("snapshots/restore", [("name", snapshot.name)]))]),
+                (comparison.isEmpty ? [Note(good: "Nothing differs.")] : [])
+                    + differences(comparison, from: snapshot.name, to: to, absent: .removed, visit))
         }
     }
 
     /// The changes of a restoration, and its button.
-    package static func askToRestore(_ visit: Visit) async throws -> SnapshotView {
+    package static func askToRestore(_ visit: Visit) async throws -> ComponentPage {
         try await RecordError.ofSnapshots {
-            let shelf = visit.shelf
+            let (shelf, snapshots) = (visit.shelf, visit.place.link("snapshots"))
             let folder = shelf.folder
             let snapshot = try folder.snapshot(named: visit.fields["name"] ?? "")
             let plan = try await visit.measure {
@@ -121,28 +61,45 @@ extension SnapshotView {
                 effects.isEmpty
                 ? "changes no record"
                 : effects.dropLast().joined(separator: ", ") + (effects.count > 1 ? " and " : "") + (effects.last ?? "")
-            return SnapshotView(
-                "Restore ‘\(snapshot.name)’?", from: "the current data", to: snapshot.name, plan, visit, absent: .added,
-                comparing: nil,
-                restoration: Restoration(
-                    action: visit.place.link("snapshots/restore"), name: snapshot.name, total: String(counts.total),
-                    effect: effect,
-                    before: "Before restoring \(snapshot.name)", cancel: visit.place.link("snapshots")))
+            let answer: any Component =
+                if plan.isEmpty {
+                    Note(
+                        good: "Nothing differs.", "There is nothing to restore.",
+                        [Paragraph.actions([.button("Back", snapshots)])])
+                } else {
+                    Section(
+                        "effects", "Effects",
+                        [
+                            Listing(
+                                [
+                                    "The current data is saved first, as the snapshot \(strong: "Before restoring \(snapshot.name)"). Restore that to undo it.",
+                                    "All change tokens expire: clients drop them, and fetch everything again.",
+                                    "Subscriptions fire for the records that it saves and deletes.",
+                                ], style: "dots"),
+                            Form(
+                                .line, visit.place.link("snapshots/restore"),
+                                hidden: [
+                                    Frame.Hidden(name: "name", value: snapshot.name),
+                                    Frame.Hidden(name: "total", value: String(counts.total)),
+                                ], [], button: "Restore it", buttonStyle: "go danger",
+                                links: [.button("Cancel", snapshots)]),
+                        ])
+                }
+            return ComponentPage(
+                .snapshots,
+                PageHead(
+                    "Restore ‘\(snapshot.name)’?", crumb: .link("Snapshots", snapshots),
+                    ["This \(effect), and leaves \(plan.equalWords) as they are."]),
+                [answer] + differences(plan, from: "the current data", to: snapshot.name, absent: .added, visit))
         }
     }
 
+    // MARK: Differences
+
     /// - Parameter absent: the kind of records that are not there now.
-    private init(
-        _ title: String, from: String, to: String, _ comparison: SnapshotComparison, _ visit: Visit,
-        absent: SnapshotComparison.Kind,
-        comparing: Comparing?, restoration: Restoration?
-    ) {
-        (self.title, self.from, self.to, self.comparing, self.restoration) = (title, from, to, comparing, restoration)
-        isEqual = comparison.isEmpty
-        equal = Digits.count(comparison.equal, "equal record")
-        types = comparison.types.sorted { $0.key < $1.key }.map { type, counts in
-            TypeRow(type, counts, comparison.entries.filter { $0.recordType == type }, visit, absent: absent)
-        }
+    private static func differences(
+        _ comparison: SnapshotComparison, from: String, to: String, absent: SnapshotComparison.Kind, _ visit: Visit
+    ) -> [any Component] {
         var others = comparison.zones.map { zone in
             "The zone \(zone.zoneName) of \(visit.people.name(of: zone.user.userRecordName)) is \(zone.kind.rawValue)."
         }
@@ -152,47 +109,66 @@ extension SnapshotView {
                     "\(Digits.count(counts[kind], noun)) \(counts[kind] == 1 ? "is" : "are") \(kind.rawValue).")
             }
         }
-        self.others = others
-        changes =
-            comparison.schema.isEmpty
-            ? nil : SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to)
-        back = visit.place.link("snapshots")
+        let groups = comparison.types.sorted { $0.key < $1.key }.map { type, counts in
+            let entries = comparison.entries.filter { $0.recordType == type }
+            let left = counts.total - entries.count
+            return Table.Group(
+                Inline(type.string) + counts.inline, entries.map { row($0, absent: absent, visit) },
+                more: left > 0 ? "… and \(Digits.grouped(left)) more" : nil)
+        }
+        var parts: [any Component] = [
+            Table(
+                "Records that differ", style: .differing,
+                [.column("record", "name"), "change", .column("fields", "wide"), "zone", "of"], groups: groups)
+        ]
+        if !others.isEmpty {
+            parts.append(Section("others", "Zones, subscriptions and keys", [Listing(others.map { Inline($0) })]))
+        }
+        if !comparison.schema.isEmpty {
+            let changes = SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to)
+            parts.append(Section("changes", "Schema changes", [changes]))
+        }
+        return parts
     }
-}
 
-extension SnapshotView.TypeRow {
-    fileprivate init(
-        _ type: Name, _ counts: SnapshotComparison.Counts, _ entries: [SnapshotComparison.Entry], _ visit: Visit,
-        absent: SnapshotComparison.Kind
-    ) {
-        func count(_ number: Int) -> String? { number == 0 ? nil : Digits.grouped(number) }
-        (name, added, changed, removed) = (
-            type.string, count(counts.added), count(counts.changed), count(counts.removed)
-        )
-        records = entries.map { SnapshotView.RecordRow($0, visit, absent: absent) }
-        let left = counts.total - entries.count
-        more = left > 0 ? "… and \(Digits.grouped(left)) more" : nil
-    }
-}
-
-extension SnapshotView.RecordRow {
-    fileprivate init(_ entry: SnapshotComparison.Entry, _ visit: Visit, absent: SnapshotComparison.Kind) {
-        kind = entry.kind.rawValue
-        tone =
-            switch entry.kind {
-            case .added: "good"
-            case .changed: "modified"
-            case .removed: "bad"
-            }
-        name = entry.recordName.string
-        zone = entry.zoneID.zoneName.string
-        owner = entry.user.map { visit.people.name(of: $0.userRecordName) } ?? "public"
-        fields = entry.fields.isEmpty ? nil : entry.fields.map(\.string).joined(separator: ", ")
+    private static func row(
+        _ entry: SnapshotComparison.Entry, absent: SnapshotComparison.Kind, _ visit: Visit
+    ) -> Table.Row {
         let place = visit.place.with { place in
             place.address.scope = entry.user == nil ? .public : .private
             let handle = entry.user.flatMap { visit.people.user($0.userRecordName)?.handle }
             if entry.user != nil { place.user = handle == User.developerHandle ? nil : handle }
         }
-        href = entry.kind == absent ? nil : place.link(toRecord: entry.recordName, in: entry.zoneID)
+        let name = entry.recordName.string
+        return Table.Row([
+            entry.kind == absent
+                ? Inline(name) : .link(name, place.link(toRecord: entry.recordName, in: entry.zoneID)),
+            Inline(entry.kind.rawValue).styled("state \(entry.kind.tone)"),
+            Inline(entry.fields.map(\.string).joined(separator: ", ")), Inline(entry.zoneID.zoneName.string),
+            Inline(entry.user.map { visit.people.name(of: $0.userRecordName) } ?? "public"),
+        ])
+    }
+}
+
+extension SnapshotComparison {
+    fileprivate var equalWords: String { Digits.count(equal, "equal record") }
+}
+
+extension SnapshotComparison.Kind {
+    fileprivate var tone: String {
+        switch self {
+        case .added: "good"
+        case .changed: "modified"
+        case .removed: "bad"
+        }
+    }
+}
+
+extension SnapshotComparison.Counts {
+    /// ` 2 added 1 removed`
+    fileprivate var inline: Inline {
+        SnapshotComparison.Kind.allCases.filter { self[$0] > 0 }.reduce("") { counts, kind in
+            "\(counts) \(Inline("\(Digits.grouped(self[kind])) \(kind.rawValue)").styled(kind.tone))"
+        }
     }
 }

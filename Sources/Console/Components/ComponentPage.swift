@@ -29,7 +29,7 @@ package struct ComponentPage: Page {
         self.retryAfter = retryAfter
         frameTab = tab ?? .home
         kind = tab == nil ? "start" : "document"
-        refreshes = parts.contains { ($0 as? JobProgress)?.isLive == true }
+        refreshes = parts.contains { ($0 as? JobProgress)?.isLive ?? ($0 as? Note)?.isLive ?? false }
         (self.status, self.head, self.parts, self.foot) = (status, head, parts, foot)
     }
 }
@@ -102,9 +102,11 @@ package struct Section: Component {
 package struct Columns: Component {
     package static let template = "columns"
 
+    let style: String
     let parts: [any Component]
 
-    package init(_ parts: [any Component]) { self.parts = parts }
+    /// - Parameter style: `charts` for charts.
+    package init(style: String = "columns", _ parts: [any Component]) { (self.style, self.parts) = (style, parts) }
 }
 
 /// Components under a title, shown after a click on it, such as the form for a new API token.
@@ -112,12 +114,17 @@ package struct Fold: Component {
     package static let template = "fold"
 
     let title: String
+    let style: String
     let isOpen: Bool
     let parts: [any Component]
 
-    /// - Parameter refusal: why its form was refused.
-    package init(_ title: String, isOpen: Bool, refusal: PageError? = nil, _ parts: [any Component]) {
-        (self.title, self.isOpen) = (title, isOpen)
+    /// - Parameters:
+    ///   - style: `making` for a form.
+    ///   - refusal: why its form was refused.
+    package init(
+        _ title: String, style: String = "making", isOpen: Bool, refusal: PageError? = nil, _ parts: [any Component]
+    ) {
+        (self.title, self.style, self.isOpen) = (title, style, isOpen)
         self.parts = (refusal.map { [Note(refusing: $0)] } ?? []) + parts
     }
 }
@@ -154,36 +161,58 @@ package struct Listing: Component {
 package struct Note: Component {
     package static let template = "note"
 
-    /// `bad`, `warn` or `good`.
-    let tone: String
+    /// `bad`, `warn` or `good`; `nil` for a remark that is neither.
+    let tone: String?
     /// `alert` for what a screen reader says at once, `status` for what it says when there is time.
     let role: String?
     let title: String
     let text: Inline?
     let parts: [any Component]
+    /// True if it tells of work that goes on.
+    let isLive: Bool
+
+    private init(
+        _ tone: String?, _ role: String?, _ title: String, _ text: Inline?, _ parts: [any Component] = [],
+        isLive: Bool = false
+    ) {
+        (self.tone, self.role, self.title, self.text, self.parts) = (tone, role, title, text, parts)
+        self.isLive = isLive
+    }
 
     /// Why a form was refused.
     package init(refusing error: PageError, _ text: Inline? = nil) {
-        (tone, role, title, parts) = ("bad", "alert", error.reason, [])
-        self.text = "\(.faint(Inline(error.code)))\(text.map { " \($0)" } ?? "")"
+        self.init(
+            "bad", "alert", error.reason, "\(.faint(Inline(error.code)))\(text.map { " \($0)" } ?? "")")
     }
 
     package init(_ refused: RefusedForm) {
-        (tone, role, title, text) = ("bad", "alert", refused.reason, .faint(Inline(refused.code)))
-        parts = refused.link.map { [Paragraph.actions([.button($0.text, $0.href)])] } ?? []
+        self.init(
+            "bad", "alert", refused.reason, .faint(Inline(refused.code)),
+            refused.link.map { [Paragraph.actions([.button($0.text, $0.href)])] } ?? [])
     }
 
     package init(good title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
-        (tone, role, self.title, self.text, self.parts) = ("good", "status", title, text, parts)
+        self.init("good", "status", title, text, parts)
     }
 
     /// An error: of a job in the background, or of a sent form.
-    package init(bad title: String, _ text: Inline? = nil) {
-        (tone, role, self.title, self.text, parts) = ("bad", "alert", title, text, [])
+    package init(bad title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
+        self.init("bad", "alert", title, text, parts)
     }
 
-    package init(warning title: String, _ text: Inline? = nil) {
-        (tone, role, self.title, self.text, parts) = ("warn", nil, title, text, [])
+    package init(warning title: String, _ text: Inline? = nil) { self.init("warn", nil, title, text) }
+
+    /// What a sent form found changed, so that it did nothing.
+    package init(stale title: String, _ text: Inline) { self.init(nil, "alert", title, text) }
+
+    /// What there is to know about the page, such as that it leaves something out.
+    package init(remark title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
+        self.init(nil, "status", title, text, parts)
+    }
+
+    /// Work on indexes that goes on.
+    package init(_ works: IndexWorkPanel, _ title: String, _ text: Inline? = nil) {
+        self.init(nil, "status", title, text, [works], isLive: true)
     }
 }
 
@@ -193,6 +222,10 @@ package struct CodeBlock: Component {
 
     let label: String
     let code: Inline
+    /// `wraps` to break lines, `whole` to show all of them.
+    let style: String
 
-    package init(_ label: String, _ code: Inline) { (self.label, self.code) = (label, code) }
+    package init(_ label: String, _ code: Inline, style: String = "wraps") {
+        (self.label, self.code, self.style) = (label, code, style)
+    }
 }

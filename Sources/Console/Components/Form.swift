@@ -9,6 +9,20 @@ package struct Form: Component {
         case grid = "labelled"
     }
 
+    package struct Button: ViewModel {
+        let text: String
+        /// What the form does, as the value of its field `do`; `nil` for a form with one button.
+        let act: String?
+        /// `go` for the main action of the page.
+        let style: String?
+        /// The label for screen readers; `nil` for the text.
+        let label: String?
+
+        package init(_ text: String, act: String?, style: String? = nil, label: String? = nil) {
+            (self.text, self.act, self.style, self.label) = (text, act, style, label)
+        }
+    }
+
     let style: String
     let action: String
     let isPost: Bool
@@ -16,13 +30,11 @@ package struct Form: Component {
     let hasFiles: Bool
     let hidden: [Frame.Hidden]
     let fields: [FormField]
-    let button: String
+    let buttons: [Button]
+    /// True if buttons and links share a line below the labels.
+    let hasRow: Bool
     /// True if a choice sends the form, so that only a page without scripts needs the button.
     let isSentByChoice: Bool
-    /// `go` for the main action of the page.
-    let buttonStyle: String?
-    /// The label of the button for screen readers; `nil` for its text.
-    let buttonLabel: String?
     /// Links to alternatives, beside the button.
     let links: [Frame.Link]
     let note: Inline?
@@ -31,20 +43,28 @@ package struct Form: Component {
         _ style: Style, _ action: String, hidden: [Frame.Hidden] = [], _ fields: [FormField], button: String,
         buttonStyle: String? = nil, buttonLabel: String? = nil, links: [Frame.Link] = [], note: Inline? = nil
     ) {
+        self.init(
+            style, action, hidden: hidden, fields,
+            buttons: [Button(button, act: nil, style: buttonStyle, label: buttonLabel)], links: links, note: note)
+    }
+
+    package init(
+        _ style: Style, _ action: String, hidden: [Frame.Hidden] = [], _ fields: [FormField], buttons: [Button],
+        links: [Frame.Link] = [], note: Inline? = nil
+    ) {
         (self.style, self.action, self.hidden, self.fields) = (style.rawValue, action, hidden, fields)
-        (self.button, self.buttonStyle, self.buttonLabel, self.note) = (button, buttonStyle, buttonLabel, note)
+        (self.buttons, self.links, self.note) = (buttons, links, note)
         (isPost, isSearch, hasFiles) = (true, false, fields.contains(where: \.takesFile))
         isSentByChoice = false
-        self.links = links
+        hasRow = style == .grid && buttons.count + links.count > 1
     }
 
     /// A form that loads a page with other parameters.
     private init(_ action: String, hidden: [Frame.Hidden], _ fields: [FormField], button: String, isSearch: Bool) {
         (style, self.action, self.hidden, self.fields) = (Style.line.rawValue, action, hidden, fields)
-        (self.button, buttonStyle, buttonLabel, note) = (button, nil, nil, nil)
+        (buttons, links, note, hasRow) = ([Button(button, act: nil)], [], nil, false)
         (isPost, self.isSearch, hasFiles) = (false, isSearch, false)
         isSentByChoice = fields.allSatisfy(\.isSent)
-        links = []
     }
 
     /// - Parameter parameters: what the address has besides the place and the fields.
@@ -81,7 +101,7 @@ package struct FormField: ViewModel {
         case password
         /// Has its label as a placeholder.
         case search
-        /// Several lines of code.
+        /// Several lines of code, as wide as the form if they are many.
         case area(rows: Int)
         case choice([Choice])
         /// A choice that is sent when it is made.
@@ -146,6 +166,7 @@ package struct FormField: ViewModel {
         case ("isChoice", .choice), ("isChoice", .sentChoice), ("isSent", .sentChoice), ("isTick", .tick): true
         case ("isCode", .code), ("isCode", .area), ("isCode", .password), ("isFixed", .fixed): true
         case ("isCode", .longCode), ("isLong", .longCode): true
+        case ("isLong", .area(let rows)): rows >= 10
         case ("isExact", .name), ("isExact", .search): true
         case ("user", .user(let user)): user
         case ("isOn", .tick(let isOn)): isOn

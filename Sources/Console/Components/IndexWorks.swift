@@ -28,7 +28,9 @@ package struct IndexWorks: Sendable {
 }
 
 /// The progress of index jobs.
-package struct IndexWorkPanel: ViewModel {
+package struct IndexWorkPanel: Component {
+    package static let template = "builds"
+
     struct Row: ViewModel {
         let typeName: String
         let what: String

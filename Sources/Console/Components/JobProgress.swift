@@ -68,3 +68,12 @@ package struct JobProgress: Component {
         (self.reloads, self.phase, self.bar, self.figures, self.parts) = (reloads, phase, bar, figures, parts)
     }
 }
+
+/// Numbers in large type.
+package struct Figures: Component {
+    package static let template = "figures"
+
+    let figures: [JobProgress.Figure]
+
+    package init(_ figures: [JobProgress.Figure]) { self.figures = figures }
+}

@@ -7,7 +7,7 @@ package struct Table: Component {
         case credentials
         /// Narrow windows show each row as a card.
         case cards = "usertable"
-        case narrow
+        case narrow, operations, stored, differing
     }
 
     package struct Column: ViewModel, ExpressibleByStringLiteral {
@@ -33,13 +33,34 @@ package struct Table: Component {
     }
 
     package struct Row: ViewModel {
+        package enum Mark: String, Sendable {
+            /// For what is revoked or expired.
+            case ended = "revoked"
+            /// For the last row, with the sums of the others.
+            case sum
+            /// For what is used, among what might be.
+            case used
+        }
+
         let style: String?
         var cells: [Cell]
 
-        /// - Parameter isEnded: true for what is revoked or expired.
-        package init(_ cells: [Inline], isEnded: Bool = false) {
-            style = isEnded ? "revoked" : nil
-            self.cells = cells.enumerated().map { Cell(content: $1, isHead: $0 == 0) }
+        /// - Parameter head: the index of the cell that names the row.
+        package init(_ cells: [Inline], _ mark: Mark? = nil, head: Int = 0) {
+            style = mark?.rawValue
+            self.cells = cells.enumerated().map { Cell(content: $1, isHead: $0 == head) }
+        }
+    }
+
+    /// Rows of a kind, under a heading.
+    package struct Group: ViewModel {
+        let title: Inline?
+        var rows: [Row]
+        /// A remark about rows that are left out.
+        let more: String?
+
+        package init(_ title: Inline?, _ rows: [Row], more: String? = nil) {
+            (self.title, self.rows, self.more) = (title, rows, more)
         }
     }
 
@@ -65,7 +86,10 @@ package struct Table: Component {
     let label: String
     let style: String?
     let columns: [Column]
-    let rows: [Row]
+    let groups: [Group]
+    let isEmpty: Bool
+    /// The number of columns.
+    let span: String
     /// What is shown in place of a table without rows.
     let nothing: EmptyState?
     /// A remark about rows that are left out.
@@ -75,15 +99,25 @@ package struct Table: Component {
         _ label: String, style: Style? = nil, _ columns: [Column], _ rows: [Row], nothing: EmptyState? = nil,
         more: String? = nil
     ) {
+        self.init(label, style: style, columns, groups: [Group(nil, rows)], nothing: nothing, more: more)
+    }
+
+    package init(
+        _ label: String, style: Style? = nil, _ columns: [Column], groups: [Group], nothing: EmptyState? = nil,
+        more: String? = nil
+    ) {
         (self.label, self.columns, self.nothing, self.more) = (label, columns, nothing, more)
-        self.style = style?.rawValue
-        self.rows = rows.map { row in
-            var row = row
-            for (index, column) in zip(row.cells.indices, columns) {
-                row.cells[index].style = column.style
-                row.cells[index].title = style == .cards && !column.isHidden ? column.title : nil
+        (self.style, span) = (style?.rawValue, String(columns.count))
+        isEmpty = groups.allSatisfy { $0.rows.isEmpty && $0.more == nil }
+        self.groups = groups.map { group in
+            var group = group
+            for row in group.rows.indices {
+                for (index, column) in zip(group.rows[row].cells.indices, columns) {
+                    group.rows[row].cells[index].style = column.style
+                    group.rows[row].cells[index].title = style == .cards && !column.isHidden ? column.title : nil
+                }
             }
-            return row
+            return group
         }
     }
 }

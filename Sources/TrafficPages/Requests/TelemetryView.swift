@@ -5,10 +5,7 @@ internal import Records
 internal import RequestLog
 
 /// The page Telemetry: request counts, errors, latency and storage.
-package struct TelemetryView: Page {
-    package static let template = "telemetry"
-    package static let tab = Tab.telemetry
-
+package enum TelemetryView {
     /// The time span of the charts, in minutes.
     private static let minutes = 60
     /// The maximum number of zones with separate numbers.
@@ -16,92 +13,65 @@ package struct TelemetryView: Page {
     /// The maximum number of rows of the storage table.
     private static let rowLimit = 200
 
-    struct Figure: ViewModel {
-        let name: String
-        let value: String
-        let note: String?
-    }
-
-    struct OperationRow: ViewModel {
-        let name: String
-        let href: String?
-        let count: String
-        let errors: String?
-        /// `nil` if the requests form can't filter by the operation.
-        let errorsHref: String?
-        let itemErrors: String?
-        let median: String
-        let slow: String
-        let slowest: String
-        let records: String
-        let bytesIn: String
-        let bytesOut: String
-        let steps: BarChart
-    }
-
-    struct StorageRow: ViewModel {
-        let zone: String
-        let href: String
-        let type: String
-        let count: String
-        let bytes: String
-        let assetBytes: String?
-        let words: String
-        /// The sizes relative to the largest row, in thousandths: fields, and files after them.
-        let share: Int
-        let assetShare: Int
-    }
-
-    struct StorageSum: ViewModel {
-        let count: String
-        let bytes: String
-        let assetBytes: String?
-    }
-
-    package let title = Self.tab.title
-    /// True if request logging is off, so that there are no numbers.
-    let isOff: Bool
-    let figures: [Figure]
-    let requests: BarChart?
-    let latency: BarChart?
-    let operations: [OperationRow]
-    let storage: [StorageRow]
-    let storageTitle: String
-    let storageSum: StorageSum?
-    let storageNote: String?
-    let hasStorage: Bool
-}
-
-extension TelemetryView {
-    package static func load(_ visit: Visit) async throws -> TelemetryView {
-        let now = Timestamp.now()
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let telemetry = visit.log.telemetry
-        let stored = try await stored(visit)
-        let rows = stored.map { storage($0, visit) } ?? []
-        let total = stored.map { $0.zones.reduce($0.othersTotal) { $0 + $1.total } }
-        return TelemetryView(
-            isOff: !visit.log.isOn, figures: figures(telemetry), requests: requests(telemetry, now),
-            latency: latency(telemetry, now),
-            operations: telemetry.operations.sorted { ($1.value.count, Name($0.key)) < ($0.value.count, Name($1.key)) }
-                .map { OperationRow($0.key, $0.value, visit) },
-            storage: Array(rows.prefix(rowLimit)),
-            storageTitle: "Stored by \(visit.people.actor.displayName), \(visit.place.address.words)",
-            storageSum: total.map { StorageSum($0) }, storageNote: stored.flatMap { storageNote($0, rows: rows.count) },
-            hasStorage: stored != nil)
+        var parts = telemetry.operations.isEmpty ? [nothing(visit)] : numbers(telemetry, visit)
+        if let stored = try await stored(visit) {
+            parts.append(
+                Section(
+                    "stored", "Stored by \(visit.people.actor.displayName), \(visit.place.address.words)",
+                    storage(stored, visit)))
+        }
+        return ComponentPage(
+            .telemetry,
+            PageHead(
+                Tab.telemetry.title,
+                [
+                    "Requests to the web services since the server started. `/metrics` has the same numbers for Prometheus. `/health` says whether the stores can be written."
+                ]), parts)
     }
 
-    private static func figures(_ telemetry: Telemetry) -> [Figure] {
+    private static func nothing(_ visit: Visit) -> any Component {
+        visit.log.isOn
+            ? EmptyState("No requests yet", "The numbers start with the first request of a client.")
+            : EmptyState(
+                "Requests are not counted", "The request log is off (`--request-log 0`), so there are no numbers.")
+    }
+
+    private static func numbers(_ telemetry: Telemetry, _ visit: Visit) -> [any Component] {
+        let now = Timestamp.now()
+        let operations = telemetry.operations.sorted {
+            ($1.value.count, Name($0.key)) < ($0.value.count, Name($1.key))
+        }
+        return [
+            Figures(figures(telemetry)),
+            Columns(style: "charts", [requests(telemetry, now), latency(telemetry, now)].compactMap(\.self)),
+            Section(
+                "operations", "By operation",
+                [
+                    Table(
+                        "By operation", style: .operations,
+                        [
+                            "operation", .number("requests"), .number("failed"), .number("failed items"),
+                            .number("median"), .number("95th percentile"), .number("slowest"), "0.25 ms to 10 s",
+                            .number("records"), .number("in"), .number("out"),
+                        ], operations.map { row($0.key, $0.value, visit) })
+                ]),
+        ]
+    }
+
+    private static func figures(_ telemetry: Telemetry) -> [JobProgress.Figure] {
         let all = telemetry.operations.values
         let count = all.reduce(0) { $0 + $1.count }
         let errors = all.reduce(0) { $0 + $1.errors }
         let items = all.reduce(0) { $0 + $1.itemErrors.values.reduce(0, +) }
         return [
-            Figure(name: "requests", value: Digits.grouped(count), note: nil),
-            Figure(name: "failed", value: Digits.grouped(errors), note: share(errors, of: count)),
-            Figure(name: "items that failed", value: Digits.grouped(items), note: "also in responses with status 200"),
-            Figure(name: "in", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesIn) }), note: nil),
-            Figure(
-                name: "out", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesOut) }),
+            JobProgress.Figure("requests", Digits.grouped(count)),
+            JobProgress.Figure("failed", Digits.grouped(errors), note: share(errors, of: count)),
+            JobProgress.Figure("items that failed", Digits.grouped(items), note: "also in responses with status 200"),
+            JobProgress.Figure("in", Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesIn) })),
+            JobProgress.Figure(
+                "out", Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesOut) }),
                 note: "before compression"),
         ]
     }
@@ -118,27 +88,36 @@ extension TelemetryView {
         return (0..<Int64(minutes)).map { known[current - (Int64(minutes) - 1 - $0) * 60_000] }
     }
 
-    private static func requests(_ telemetry: Telemetry, _ now: Timestamp) -> BarChart? {
+    private static func requests(_ telemetry: Telemetry, _ now: Timestamp) -> Section? {
         let hour = lastHour(telemetry, now)
         guard let highest = hour.compactMap({ $0?.requests }).max() else { return nil }
         let errors = hour.reduce(0) { $0 + ($1.map { $0.errors } ?? 0) }
-        return BarChart(
-            hour.map { (Double($0?.requests ?? 0), Double($0?.errors ?? 0)) },
-            label:
-                "Requests in each minute of the last hour: \(Digits.count(highest, "request")) at most, \(Digits.grouped(errors)) failed in total",
-            top: "\(Digits.grouped(highest)) a minute", start: "an hour ago", end: "now")
+        return chart(
+            "requests", "Requests a minute", top: "\(Digits.grouped(highest)) a minute",
+            BarChart(
+                hour.map { (Double($0?.requests ?? 0), Double($0?.errors ?? 0)) },
+                label:
+                    "Requests in each minute of the last hour: \(Digits.count(highest, "request")) at most, \(Digits.grouped(errors)) failed in total"
+            ))
     }
 
-    private static func latency(_ telemetry: Telemetry, _ now: Timestamp) -> BarChart? {
+    private static func latency(_ telemetry: Telemetry, _ now: Timestamp) -> Section? {
         let means = lastHour(telemetry, now).map { minute in
             minute.map { $0.milliseconds / Double(max(1, $0.requests)) } ?? 0
         }
         guard let highest = means.max(), highest > 0 else { return nil }
         let text = "\(Duration.milliseconds(highest).millisecondsText) ms"
-        return BarChart(
-            means.map { ($0, 0) }, label: "Mean response time in each minute of the last hour: \(text) at most",
-            top: text, start: "an hour ago",
-            end: "now")
+        return chart(
+            "latency", "Mean response time", top: text,
+            BarChart(
+                means.map { ($0, 0) }, label: "Mean response time in each minute of the last hour: \(text) at most"))
+    }
+
+    /// - Parameter top: the value of the highest bar.
+    private static func chart(_ id: String, _ title: String, top: String, _ chart: BarChart) -> Section {
+        Section(
+            id, "\(title) \(.faint("at most \(top)"))", style: "chart",
+            [chart, Paragraph(.faint("an hour ago") + .faint("now"))])
     }
 
     /// The storage of the database; `nil` if the engine does not measure it.
@@ -147,21 +126,46 @@ extension TelemetryView {
         return try await visit.measure { try await visit.database.require(.measureStorage).storage(limit: zoneLimit) }
     }
 
-    /// The storage by zone and type, the largest first.
-    private static func storage(_ stored: DatabaseStorage, _ visit: Visit) -> [StorageRow] {
+    /// The storage by zone and type, the largest first, and the sum.
+    private static func storage(_ stored: DatabaseStorage, _ visit: Visit) -> [any Component] {
         let parts = stored.zones.flatMap { zone in
             zone.types.map { (zoneID: zone.zoneID, type: $0.key, amount: $0.value) }
         }
         let highest = max(1, parts.map(\.amount.allBytes).max() ?? 1)
-        return parts.sorted {
+        func cells(_ zone: String, _ type: Inline, _ amount: RecordTotals, _ meter: Inline) -> [Inline] {
+            [
+                Inline(zone), type, Inline(Digits.grouped(amount.records)), Inline(Digits.bytes(amount.bytes)),
+                Inline(amount.assetBytes == 0 ? "" : Digits.bytes(amount.assetBytes)), meter,
+            ]
+        }
+        var rows = parts.sorted {
             ($1.amount.allBytes, $0.zoneID.zoneName, $0.type) < ($0.amount.allBytes, $1.zoneID.zoneName, $1.type)
         }
         .map { zoneID, type, amount in
-            StorageRow(
-                zone: visit.zoneName(zoneID), href: visit.place.inZone(zoneID).link("query", [("type", type.string)]),
-                type: type.string, amount,
-                highest: highest)
+            let query = visit.place.inZone(zoneID).link("query", [("type", type.string)])
+            return Table.Row(
+                cells(
+                    visit.zoneName(zoneID), .link(type.string, query), amount,
+                    .part(StorageMeter(amount, highest: highest))), head: 1)
         }
+        let note: [any Component] =
+            storageNote(stored, rows: rows.count).map { [EmptyState(sentence: Inline($0))] } ?? []
+        if rows.isEmpty { return [EmptyState(sentence: "Nothing is stored in this database.")] + note }
+        rows.removeLast(max(0, rows.count - rowLimit))
+        let total = stored.zones.reduce(stored.othersTotal) { $0 + $1.total }
+        rows.append(Table.Row(cells("all zones", "all types", total, ""), .sum, head: 1))
+        return [
+            Table(
+                "Stored by zone and type", style: .stored,
+                [
+                    "zone", "type", .number("records"), .number("fields"), .number("files"),
+                    "fields and files compared",
+                ], rows),
+            EmptyState(
+                sentence:
+                    "Fields count as JSON in a response, without indexes and earlier versions. A file counts for each record that refers to it, but is stored once."
+            ),
+        ] + note
     }
 
     private static func storageNote(_ stored: DatabaseStorage, rows: Int) -> String? {
@@ -181,13 +185,51 @@ extension TelemetryView {
     }
 }
 
-extension TelemetryView.StorageRow {
-    fileprivate init(zone: String, href: String, type: String, _ amount: RecordTotals, highest: Int64) {
+extension TelemetryView {
+    private static func row(_ operation: String, _ numbers: Telemetry.Operation, _ visit: Visit) -> Table.Row {
+        func milliseconds(_ share: Double) -> String {
+            numbers.latency.percentile(share).map { Duration.milliseconds($0).millisecondsText } ?? "–"
+        }
+        let isKnown = operation != Telemetry.unknown
+        let name = isKnown ? operation : "no service"
+        let errors = visit.place.link("requests", [("operation", operation), ("errors", "1")])
+        /// The log has unknown operations under their paths, so there is no common filter.
+        func failures(_ count: Int, _ what: String) -> Inline {
+            if count == 0 { return "" }
+            let text = Digits.grouped(count)
+            return isKnown
+                ? .link(text, errors, style: "bad", label: "\(text) \(what) \(name)") : Inline(text).styled("bad")
+        }
+        let slowest =
+            numbers.latency.count == 0 ? "–" : Duration.milliseconds(numbers.latency.longest).millisecondsText
+        let bounds = LatencyHistogram.bounds
+        let steps = BarChart(
+            numbers.latency.counts.map { (Double($0), 0) },
+            label:
+                "Distribution of response times, in steps from \(bounds.first?.description ?? "0") to \(bounds.last?.description ?? "0") ms: median \(milliseconds(0.5)) ms"
+        )
+        return Table.Row([
+            isKnown ? .link(name, visit.place.link("requests", [("operation", operation)])) : Inline(name),
+            Inline(Digits.grouped(numbers.count)), failures(numbers.errors, "failed"),
+            failures(numbers.itemErrors.values.reduce(0, +), "failed items of"),
+            "\(milliseconds(0.5)) ms", "\(milliseconds(0.95)) ms", "\(slowest) ms", .part(steps),
+            Inline(numbers.records == 0 ? "" : Digits.grouped(numbers.records)),
+            Inline(Digits.bytes(numbers.bytesIn)), Inline(Digits.bytes(numbers.bytesOut)),
+        ])
+    }
+}
+
+/// How much of the largest row a row of the storage table has: its fields, and its files after them.
+private struct StorageMeter: Component {
+    static let template = "storage_meter"
+
+    let words: String
+    /// In thousandths.
+    let share: Int
+    let assetShare: Int
+
+    init(_ amount: RecordTotals, highest: Int64) {
         func share(_ bytes: Int64) -> Int { bytes <= 0 ? 0 : max(1, Int(Double(bytes) / Double(highest) * 1000)) }
-        (self.zone, self.href, self.type) = (zone, href, type)
-        count = Digits.grouped(amount.records)
-        bytes = Digits.bytes(amount.bytes)
-        assetBytes = amount.assetBytes == 0 ? nil : Digits.bytes(amount.assetBytes)
         words =
             "\(Digits.bytes(amount.bytes)) of fields"
             + (amount.assetBytes == 0 ? "" : ", \(Digits.bytes(amount.assetBytes)) of files")
@@ -195,48 +237,12 @@ extension TelemetryView.StorageRow {
     }
 }
 
-extension TelemetryView.StorageSum {
-    fileprivate init(_ total: RecordTotals) {
-        count = Digits.grouped(total.records)
-        bytes = Digits.bytes(total.bytes)
-        assetBytes = total.assetBytes == 0 ? nil : Digits.bytes(total.assetBytes)
-    }
-}
-
-extension TelemetryView.OperationRow {
-    fileprivate init(_ operation: String, _ numbers: Telemetry.Operation, _ visit: Visit) {
-        func milliseconds(_ share: Double) -> String {
-            numbers.latency.percentile(share).map { Duration.milliseconds($0).millisecondsText } ?? "–"
-        }
-        name = operation == Telemetry.unknown ? "no service" : operation
-        href = operation == Telemetry.unknown ? nil : visit.place.link("requests", [("operation", operation)])
-        count = Digits.grouped(numbers.count)
-        errors = numbers.errors == 0 ? nil : Digits.grouped(numbers.errors)
-        // The log has unknown operations under their paths, so there is no common filter.
-        errorsHref =
-            operation == Telemetry.unknown
-            ? nil : visit.place.link("requests", [("operation", operation), ("errors", "1")])
-        let failedItems = numbers.itemErrors.values.reduce(0, +)
-        itemErrors = failedItems == 0 ? nil : Digits.grouped(failedItems)
-        median = milliseconds(0.5)
-        slow = milliseconds(0.95)
-        slowest = numbers.latency.count == 0 ? "–" : Duration.milliseconds(numbers.latency.longest).millisecondsText
-        records = numbers.records == 0 ? "" : Digits.grouped(numbers.records)
-        bytesIn = Digits.bytes(numbers.bytesIn)
-        bytesOut = Digits.bytes(numbers.bytesOut)
-        let bounds = LatencyHistogram.bounds
-        steps = BarChart(
-            numbers.latency.counts.map { (Double($0), 0) },
-            label:
-                "Distribution of response times, in steps from \(bounds.first?.description ?? "0") to \(bounds.last?.description ?? "0") ms: median \(milliseconds(0.5)) ms",
-            top: "", start: "", end: "")
-    }
-}
-
 // MARK: - Bar chart
 
 /// A bar chart with a highlighted part in each bar.
-struct BarChart: ViewModel {
+struct BarChart: Component {
+    static let template = "bar_chart"
+
     struct Bar: ViewModel {
         let x: Int
         let y: Int
@@ -265,15 +271,11 @@ struct BarChart: ViewModel {
     let label: String
     let width: Int
     let bars: [Bar]
-    /// The value of the highest bar.
-    let top: String
-    let start: String
-    let end: String
 
     /// - Parameters:
     ///   - values: the values from left to right, each with its bad part.
     ///   - label: the accessible description of the chart.
-    init(_ values: [(all: Double, bad: Double)], label: String, top: String, start: String, end: String) {
+    init(_ values: [(all: Double, bad: Double)], label: String) {
         let highest = max(values.map(\.all).max() ?? 0, .leastNonzeroMagnitude)
         func scaled(_ value: Double) -> Int {
             // A small value still gets a visible bar.
@@ -288,8 +290,5 @@ struct BarChart: ViewModel {
         }
         width = values.count * Self.step
         self.label = label
-        self.top = top
-        self.start = start
-        self.end = end
     }
 }
