@@ -85,9 +85,6 @@ static const char connect_return_mustache[] = {
 static const char connect_sign_in_mustache[] = {
 #embed "../../Templates/connect_sign_in.mustache" suffix(, 0)
 };
-static const char deploy_mustache[] = {
-#embed "../../Templates/deploy.mustache" suffix(, 0)
-};
 static const char desired_keys_mustache[] = {
 #embed "../../Templates/desired_keys.mustache" suffix(, 0)
 };
@@ -198,9 +195,6 @@ static const char grants_mustache[] = {
 };
 static const char home_mustache[] = {
 #embed "../../Templates/home.mustache" suffix(, 0)
-};
-static const char import_mustache[] = {
-#embed "../../Templates/import.mustache" suffix(, 0)
 };
 static const char importing_mustache[] = {
 #embed "../../Templates/importing.mustache" suffix(, 0)
@@ -394,14 +388,8 @@ static const char result_files_mustache[] = {
 static const char saved_queries_mustache[] = {
 #embed "../../Templates/saved_queries.mustache" suffix(, 0)
 };
-static const char schema_mustache[] = {
-#embed "../../Templates/schema.mustache" suffix(, 0)
-};
 static const char schema_changes_mustache[] = {
 #embed "../../Templates/schema_changes.mustache" suffix(, 0)
-};
-static const char schema_file_form_mustache[] = {
-#embed "../../Templates/schema_file_form.mustache" suffix(, 0)
 };
 static const char section_mustache[] = {
 #embed "../../Templates/components/section.mustache" suffix(, 0)
@@ -573,7 +561,6 @@ static const struct embedded_file files[] = {
     {"confirm.mustache", confirm_mustache},
     {"connect_return.mustache", connect_return_mustache},
     {"connect_sign_in.mustache", connect_sign_in_mustache},
-    {"deploy.mustache", deploy_mustache},
     {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
     {"differences.mustache", differences_mustache},
@@ -611,7 +598,6 @@ static const struct embedded_file files[] = {
     {"gauge.mustache", gauge_mustache},
     {"grants.mustache", grants_mustache},
     {"home.mustache", home_mustache},
-    {"import.mustache", import_mustache},
     {"importing.mustache", importing_mustache},
     {"index_cells.mustache", index_cells_mustache},
     {"index_row.mustache", index_row_mustache},
@@ -676,9 +662,7 @@ static const struct embedded_file files[] = {
     {"requests.mustache", requests_mustache},
     {"result_files.mustache", result_files_mustache},
     {"saved_queries.mustache", saved_queries_mustache},
-    {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
-    {"schema_file_form.mustache", schema_file_form_mustache},
     {"section.mustache", section_mustache},
     {"share.mustache", share_mustache},
     {"share_link.mustache", share_link_mustache},

@@ -4,41 +4,11 @@ internal import Records
 
 /// The page Deploy: the differences between the schemas of development and production, and the button that deploys
 /// them.
-package struct DeployView: Page {
-    package static let template = "deploy"
-    package static let tab = Tab.deploy
-
-    /// A composite index, and the environments that have it.
-    struct CompositeRow: ViewModel {
-        let typeName: String
-        let index: String
-        let isInDevelopment: Bool
-        let isInProduction: Bool
-    }
-
-    package let title = Self.tab.title
-    let container: String
-    /// True if the schemas changed between the preview and the confirmation.
-    let isStale: Bool
-    /// `nil` if the schemas are equal.
-    let changes: SchemaChangeList?
-    let composites: [CompositeRow]
-    /// True if production has everything in the development schema.
-    let isCurrent: Bool
-    /// Changes that a production schema does not allow, one per line; empty if the plan can run.
-    let obstacles: [String]
-    let refusal: PageError?
-    /// The question before the deployment; `nil` if nothing can be deployed.
-    let confirm: String?
-    /// Indexes that production is building.
-    let works: IndexWorkPanel?
-}
-
-extension DeployView {
+package enum DeployView {
     /// Leads to the page, from the address of an earlier one.
     package static func lead(_ visit: Visit) -> Answer { .redirect(visit.place.link(Tab.deploy.rawValue)) }
 
-    package static func load(_ visit: Visit) async throws -> DeployView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         try await load(visit, isStale: false)
     }
 
@@ -89,43 +59,95 @@ extension DeployView {
         return .redirect(visit.place.link("deploy", [Notice.deployed.parameter]))
     }
 
-    private static func load(_ visit: Visit, isStale: Bool) async throws -> DeployView {
+    private static func load(_ visit: Visit, isStale: Bool) async throws -> ComponentPage {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
         let plan = SchemaDeploymentPlan(from: development, to: production)
-        let difference = SchemaDifference(from: production, to: development)
-        let obstacles = plan.obstacles
-        return DeployView(
-            container: visit.place.address.container.description, isStale: isStale,
-            changes: difference.isEmpty && plan.respellings.isEmpty
-                ? nil
-                : SchemaChangeList(
-                    difference, plan.respellings, of: development, before: "production", after: "development"
-                ) { change in
-                    if obstacles.contains(change) { return "A deployment can't delete this from production." }
-                    if case .removeRole = change { return "A deployment leaves this role in production." }
-                    let dropped = change.droppedIndexes
-                    return dropped.isEmpty
-                        ? nil
-                        : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
-                },
-            composites: composites(development, production), isCurrent: plan.isEmpty,
-            obstacles: obstacles.compactMap(Self.line),
-            refusal: plan.refusal.map { PageError($0) },
-            confirm: canRun(plan, visit) ? visit.place.link("deploy/confirm") : nil,
-            works: try await visit.indexWorks(in: .production).panel)
+        let changes = changes(from: production, to: development, plan)
+        var parts: [any Component] = []
+        if isStale {
+            parts.append(
+                Note(
+                    stale: "Nothing was deployed: a schema changed after the plan was shown.", "This is the new plan."))
+        }
+        if let works = try await visit.indexWorks(in: .production).panel {
+            parts.append(
+                Note(
+                    works, "Production is building its new indexes.",
+                    "Saves continue. A query that needs one is refused until it is complete."))
+        }
+        if let refusal = plan.refusal {
+            parts.append(
+                Note(
+                    bad: "This can't be deployed.", "\(refusal.reason) \(.faint(Inline(refusal.code.rawValue)))",
+                    [Listing(plan.obstacles.compactMap(line).map { Inline($0) })]))
+        }
+        if plan.isEmpty {
+            parts.append(
+                Note(
+                    good: "There is nothing to deploy.",
+                    changes == nil
+                        ? "Development and production have the same schema."
+                        : "Production has everything in the development schema, and more."))
+        }
+        if let changes { parts.append(changes) }
+        if let composites = composites(development, production) { parts.append(composites) }
+        let container = visit.place.address.container.description
+        let differences: Inline? = changes.map {
+            "Development and production of \(strong: container) have \(strong: $0.count). "
+        }
+        return ComponentPage(
+            .deploy,
+            PageHead(
+                Tab.deploy.title,
+                [
+                    "\(differences ?? "")A deployment adds the types, fields, roles and grants that only development has. It adds and deletes indexes. It deletes no data. All changes are made together, or none."
+                ],
+                actions: canRun(plan, visit)
+                    ? [.go("Deploy to production…", visit.place.link("deploy/confirm"))] : []), parts)
     }
 
-    private static func composites(_ development: Schema, _ production: Schema) -> [CompositeRow] {
-        Set(development.types.keys).union(production.types.keys).sorted().flatMap { name in
+    /// - Returns: `nil` if the schemas are equal.
+    private static func changes(
+        from production: Schema, to development: Schema, _ plan: SchemaDeploymentPlan
+    ) -> SchemaChangeList? {
+        let difference = SchemaDifference(from: production, to: development)
+        let obstacles = plan.obstacles
+        if difference.isEmpty, plan.respellings.isEmpty { return nil }
+        return SchemaChangeList(
+            difference, plan.respellings, of: development, before: "production", after: "development"
+        ) { change in
+            if obstacles.contains(change) { return "A deployment can't delete this from production." }
+            if case .removeRole = change { return "A deployment leaves this role in production." }
+            let dropped = change.droppedIndexes
+            return dropped.isEmpty
+                ? nil : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
+        }
+    }
+
+    /// The composite indexes that one environment has; `nil` if both have the same.
+    private static func composites(_ development: Schema, _ production: Schema) -> Section? {
+        let names = Set(development.types.keys).union(production.types.keys).sorted()
+        let rows: [Table.Row] = names.flatMap { name in
             let here = development.types[name]?.compositeIndexes ?? []
             let there = production.types[name]?.compositeIndexes ?? []
-            return here.symmetricDifference(there).map { index in
-                CompositeRow(
-                    typeName: name.string, index: index.words, isInDevelopment: here.contains(index),
-                    isInProduction: there.contains(index))
-            }.sorted { Name($0.index) < Name($1.index) }
+            func has(_ isThere: Bool) -> Inline { isThere ? "yes" : .faint("no") }
+            return here.symmetricDifference(there).sorted { Name($0.words) < Name($1.words) }.map { index in
+                Table.Row([
+                    Inline(name.string), Inline(index.words), has(there.contains(index)), has(here.contains(index)),
+                ])
+            }
         }
+        if rows.isEmpty { return nil }
+        return Section(
+            "composites", "Composite indexes",
+            [
+                Paragraph.faint(
+                    "Composite indexes belong to Skylight. They are not exported and not deployed; each environment has its own."
+                ),
+                Table(
+                    "Composite indexes", style: .narrow, ["type", "index", "production", "development"], rows),
+            ])
     }
 
     /// Advice for a change that production does not allow.

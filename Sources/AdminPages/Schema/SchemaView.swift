@@ -6,30 +6,35 @@ internal import RecordStore
 internal import Records
 
 /// The page Schema file: the schema in CloudKit's schema language, and the form that imports another one.
-package struct SchemaView: Page {
-    package static let template = "schema"
-    package static let tab = Tab.schema
-
-    package let title = Self.tab.title
-    let text: String
-    let fileName: String
-    let export: String
-    /// `nil` in production, whose schema comes from deployments only.
-    let form: SchemaFileForm?
-    let deploy: String
-    let works: IndexWorkPanel?
-    let hasComposites: Bool
-    let count: String
-
-    package static func load(_ visit: Visit) async throws -> SchemaView {
-        let schema = try schema(visit)
-        return SchemaView(
-            text: schema.text, fileName: fileName(visit),
-            export: visit.place.link("schema/export"),
-            form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"),
-            works: try await visit.indexWorks().panel,
-            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty },
-            count: Digits.count(visit.ownTypes.count, "record type"))
+package enum SchemaView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
+        let (schema, place) = (try schema(visit), visit.place)
+        let hasComposites = schema.types.values.contains { !$0.compositeIndexes.isEmpty }
+        let download = Frame.Link(
+            text: "Download the .ckdb file", href: place.link("schema/export"), style: "button", isDownload: true)
+        var parts: [any Component] = []
+        if let works = try await visit.indexWorks().panel { parts.append(Note(works, "Work on indexes")) }
+        if visit.canEditSchema {
+            let text = Paragraph(
+                "Development gets the file's schema. Types and fields that the file does not have are deleted with their data. A preview comes first."
+            )
+            parts.append(Section("import", "Import", [text, Form.schemaFile(visit)]))
+        } else {
+            parts.append(
+                EmptyState(
+                    sentence:
+                        "The production schema comes only from development: \(.link("deploy", place.link("deploy"))) it."
+                ))
+        }
+        parts.append(Section("export", "Export", [CodeBlock("The schema", Inline(schema.text), style: "whole")]))
+        return ComponentPage(
+            .schema,
+            PageHead(
+                Tab.schema.title,
+                [
+                    "The schema in CloudKit's schema language, in the format of Apple's tools. A file that you import and export again stays the same to the byte.\(hasComposites ? " It has no composite indexes, which belong to Skylight." : "")"
+                ], actions: [download]), parts,
+            foot: Foot(count: Digits.count(visit.ownTypes.count, "record type")))
     }
 
     /// The schema file, `iCloud.com.example.App-development.ckdb`.
@@ -52,18 +57,21 @@ package struct SchemaView: Page {
 
 // MARK: - Form
 
-/// The form for a schema file, as text or upload.
-struct SchemaFileForm: ViewModel {
-    let action: String
-    let text: String
-    let isMerging: Bool
-    let sizeLimit: String
-
-    init(_ visit: Visit, text: String = "", isMerging: Bool = false) {
-        action = visit.place.link("schema/import")
-        self.text = text
-        self.isMerging = isMerging
-        sizeLimit = Digits.bytes(Int64(SchemaText.serverLimit))
+extension Form {
+    /// The form for a schema file, as text or upload.
+    fileprivate static func schemaFile(_ visit: Visit, text: String = "", isMerging: Bool = false) -> Form {
+        let size = Digits.bytes(Int64(SchemaText.serverLimit))
+        return Form(
+            .grid, visit.place.link("schema/import"),
+            [
+                FormField(
+                    .area(rows: 10), "text", "A schema in the schema language", value: text,
+                    placeholder: "DEFINE SCHEMA …"),
+                FormField(
+                    .file(accepts: ".ckdb,.txt,text/plain"), "file", "or a file",
+                    hint: "up to \(size); a file takes precedence over the text"),
+                FormField(.tick(isOn: isMerging), "merge", "Only add what is missing in development"),
+            ], button: "Preview", buttonStyle: text.isEmpty ? "go" : nil)
     }
 }
 
@@ -75,38 +83,7 @@ extension FormLimit {
 // MARK: - Import
 
 /// A dry run of a schema import, and the button that applies it.
-package struct ImportView: Page {
-    package static let template = "import"
-    package static let tab = Tab.schema
-
-    /// A position in the text, with an error or a remark.
-    struct Remark: ViewModel {
-        let message: String
-        /// The line, with a caret below it.
-        let excerpt: String?
-    }
-
-    package let title = "Import a schema file"
-    let container: String
-    let form: SchemaFileForm
-    /// The syntax errors of the text.
-    let errors: [Remark]
-    let notes: [Remark]
-    let complaint: PageError?
-    /// True if the plan changed between the preview and the confirmation.
-    let isStale: Bool
-    /// `nil` if there is nothing to do, or no plan.
-    let changes: SchemaChangeList?
-    let isNothing: Bool
-    let losses: [String]
-    /// `2 types with 290 records and 14 fields, 3 of them with values`
-    let lossText: String?
-    let fingerprint: String
-    let apply: String
-    let back: String
-}
-
-extension ImportView {
+package enum ImportView {
     /// Plans the import of the submitted text.
     package static func plan(_ visit: Visit) async throws -> Answer {
         try check(visit)
@@ -114,7 +91,7 @@ extension ImportView {
             try SchemaText.checkSize(of: Reading.sentText(visit))
         } catch let error as RecordError {
             // Text above the size limit is not sent back to the form.
-            return .page(ImportView(Reading(), complaint: error, visit))
+            return .page(preview(of: Reading(), complaint: error, visit))
         }
         return .page(try await page(try await Reading(visit), visit))
     }
@@ -149,37 +126,81 @@ extension ImportView {
 
     private static func page(
         _ reading: Reading, isStale: Bool = false, complaint: RecordError? = nil, _ visit: Visit
-    ) async throws -> ImportView {
+    ) async throws -> ComponentPage {
         guard let plan = reading.plan else {
-            return ImportView(reading, complaint: complaint ?? reading.refusal, visit)
+            return preview(of: reading, complaint: complaint ?? reading.refusal, visit)
         }
         let losses = try await visit.measure { try await plan.losses(measuredBy: visit.database) }
-        return ImportView(reading, losses: losses, isStale: isStale, complaint: complaint, visit)
+        return preview(of: reading, losses: losses, isStale: isStale, complaint: complaint, visit)
     }
 
-    private init(
-        _ reading: Reading, losses: [SchemaLoss] = [], isStale: Bool = false, complaint: RecordError?, _ visit: Visit
-    ) {
+    private static func preview(
+        of reading: Reading, losses: [SchemaLoss] = [], isStale: Bool = false, complaint: RecordError?, _ visit: Visit
+    ) -> ComponentPage {
+        let back = visit.place.link("schema")
+        let isMerging = visit.fields["merge"] != nil
+        var parts: [any Component] = []
+        if isStale {
+            parts.append(
+                Note(
+                    stale: "Nothing was imported: the schema changed after the plan was shown.",
+                    "This is the new plan."))
+        }
+        // Text above the size limit was not read.
+        if !reading.read.errors.isEmpty, !reading.text.isEmpty || complaint == nil {
+            let errors = reading.read.errors.map { error in
+                Inline(error.message) + .part(CodeBlock(error.message, Inline(error.excerpt), style: "whole"))
+            }
+            parts.append(Note(bad: "The text is not a valid schema.", nil, [Listing(errors)]))
+        }
+        if let complaint { parts.append(Note(refusing: PageError(complaint))) }
+        var count: String?
+        if let plan = reading.plan, !plan.isEmpty {
+            let changes = SchemaChangeList(
+                plan.difference, plan.respellings, of: plan.target, before: "development now",
+                after: "after the import")
+            count = changes.count
+            if !losses.isEmpty {
+                let lines = losses.map { Inline($0.line) }
+                parts.append(Note(bad: "The import deletes \(summary(of: losses)).", nil, [Listing(lines)]))
+            }
+            parts.append(changes)
+            parts.append(confirmation(reading, losses, isMerging: isMerging, back: back, visit))
+        } else if reading.plan != nil {
+            parts.append(Note(good: "Nothing to import.", "Development already has this schema."))
+        }
         let more = reading.read.moreNotes
-        self.init(
-            container: visit.place.address.container.description,
-            form: SchemaFileForm(visit, text: reading.text, isMerging: visit.fields["merge"] != nil),
-            errors: (reading.text.isEmpty && complaint != nil ? [] : reading.read.errors).map {
-                Remark(message: $0.message, excerpt: $0.excerpt)
-            },
-            notes: reading.read.notes.map { Remark(message: $0.description, excerpt: nil) }
-                + (more > 0 ? [Remark(message: "… and \(Digits.grouped(more)) more", excerpt: nil)] : []),
-            complaint: complaint.map { PageError($0) }, isStale: isStale,
-            changes: reading.plan.flatMap { plan in
-                plan.isEmpty
-                    ? nil
-                    : SchemaChangeList(
-                        plan.difference, plan.respellings, of: plan.target, before: "development now",
-                        after: "after the import")
-            },
-            isNothing: reading.plan?.isEmpty ?? false, losses: losses.map(\.line),
-            lossText: losses.isEmpty ? nil : Self.summary(of: losses),
-            fingerprint: reading.fingerprint, apply: visit.place.link("schema/apply"), back: visit.place.link("schema"))
+        let notes =
+            reading.read.notes.map { Inline($0.description) }
+            + (more > 0 ? [Inline("… and \(Digits.grouped(more)) more")] : [])
+        if !notes.isEmpty { parts.append(Section("notes", "Notes on the text", [Listing(notes)])) }
+        parts.append(Section("again", "The text", [Form.schemaFile(visit, text: reading.text, isMerging: isMerging)]))
+        let container = visit.place.address.container.description
+        return ComponentPage(
+            .schema,
+            PageHead(
+                "Import a schema file",
+                ["This is a preview of the import into development. \(strong: container) is unchanged."],
+                actions: [.button("Back", back)]), parts, foot: Foot(count: count))
+    }
+
+    private static func confirmation(
+        _ reading: Reading, _ losses: [SchemaLoss], isMerging: Bool, back: String, _ visit: Visit
+    ) -> Section {
+        let accepted = FormField(
+            .tick(isOn: false), "accept", "Delete for good: \(summary(of: losses))", isRequired: true)
+        return Section(
+            "confirm", "Import",
+            [
+                Form(
+                    .line, visit.place.link("schema/apply"),
+                    hidden: [
+                        Frame.Hidden(name: "fingerprint", value: reading.fingerprint),
+                        Frame.Hidden(name: "text", value: reading.text),
+                    ] + (isMerging ? [Frame.Hidden(name: "merge", value: "1")] : []),
+                    losses.isEmpty ? [] : [accepted], button: "Import",
+                    buttonStyle: losses.isEmpty ? "go" : "go danger", links: [.button("Cancel", back)])
+            ])
     }
 
     private static func summary(of losses: [SchemaLoss]) -> String {
