@@ -4,62 +4,18 @@ internal import RecordStore
 internal import Records
 
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
-package struct VisibilityView: Page {
-    package static let template = "who_sees"
-    package static let tab = Tab.sharing
+package enum VisibilityView {
     /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the
     /// previous page of a list.
     static let viewerField = "viewer"
     static let topField = "under"
     static let afterField = "after"
-
-    /// The records that the same users see.
-    struct Part: ViewModel {
-        let id: String
-        let mark: VisibilityMark
-        let title: String
-        /// The page of the share; `nil` for records without one.
-        let share: String?
-        let count: String
-        let seenBy: String
-        /// True if the chosen user sees it; `nil` if none is chosen.
-        let verdict: String?
-        let verdictTone: String?
-        let isOpen: Bool
-        let isUnseen: Bool
-        let remark: String
-        let nodes: [VisibilityNode]
-        let more: Frame.Link?
-    }
-
-    package let title = "Who sees what"
-    let zone: String
-    let zoneHref: String
-    let owner: String?
-    let action: String
-    let hidden: [Frame.Hidden]
-    let viewers: [Choice]
-    /// How much the chosen user sees.
-    let summary: String?
-    /// The link to the zone as the chosen user sees it; `nil` for one who sees nothing.
-    let act: Frame.Link?
-    /// The records above the one at the top.
-    let path: [Frame.Link]
-    /// The link to the whole zone, on a page about a part of it.
-    let whole: String?
-    let parts: [Part]
-    /// Says what is left out.
-    let incomplete: [String]
-    let count: String
-}
-
-extension VisibilityView {
     /// Maximum number of records that a page looks at.
     private static let treeLimit = 20_000
     /// Maximum number of shares that a page tells apart.
     private static let shareLimit = 50
 
-    package static func load(_ visit: Visit) async throws -> VisibilityView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else {
             throw RecordError(.badRequest, "The address needs the zone: sees?zone=…")
         }
@@ -95,44 +51,48 @@ extension VisibilityView {
             maker.choose(after: after) { page([(afterField, $0.string)]) }
         }
         maker.nodes.titles = try await titles(of: maker.nodes.names, in: zoneID, visit)
-        let parts = try maker.parts()
-        let seen = viewer.map { maker.count(seenBy: $0.userRecordName, owner: owner) }
+        let parts: [any Component] = maker.parts()
         let all = scene.nodes.count
-        return VisibilityView(
-            zone: visit.zoneName(zoneID), zoneHref: place.link("zone"), owner: visit.ownerName(zoneID),
-            action: "\(place.path)/sees",
-            hidden: (place.parameters + (top.map { [(topField, $0.string)] } ?? [])).map {
-                Frame.Hidden(name: $0.name, value: $0.value)
-            },
-            viewers: viewers(of: shares, owner: owner, chosen: viewer, visit),
-            summary: viewer.flatMap { viewer in
-                seen.map {
-                    "\(viewer.displayName) sees \($0 == all && all > 0 ? "all" : Digits.grouped($0)) of \(Digits.count(all, "record"))."
-                }
-            },
-            act: viewer.flatMap { viewer in
-                seen == 0
-                    ? nil
-                    : Frame.Link(
-                        text: "Act as \(viewer.displayName)",
-                        href: place.seen(by: viewer, zoneID, of: owner).link("sees"))
-            },
-            path: top.flatMap { scene.index(of: $0) }.map { index in
-                scene.ancestors(of: index).reversed().map { above in
-                    let name = scene.nodes[above].recordName.string
-                    return Frame.Link(text: name, href: page([(topField, name)]))
-                }
-            } ?? [],
-            whole: top != nil || after != nil ? page([]) : nil, parts: parts,
-            incomplete: [
-                tree.isComplete
-                    ? nil
-                    : "The zone has more records. The page shows the \(Digits.grouped(tree.nodes.count)) least recently changed.",
-                found.count > shareLimit
-                    ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them."
-                    : nil,
-            ].compactMap(\.self),
-            count: Digits.count(all, "record"))
+        let incomplete: [String?] = [
+            tree.isComplete
+                ? nil
+                : "The zone has more records. The page shows the \(Digits.grouped(tree.nodes.count)) least recently changed.",
+            found.count > shareLimit
+                ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them."
+                : nil,
+        ]
+        let remarks: [any Component] = incomplete.compactMap(\.self).map { Note(remark: $0) }
+        let path = top.flatMap { scene.index(of: $0) }.map { scene.ancestors(of: $0) } ?? []
+        let above = path.reversed().map { index in
+            let name = scene.nodes[index].recordName.string
+            return Frame.Link.button(name, page([(topField, name)]))
+        }
+        let way: [any Component] =
+            top != nil || after != nil ? [Paragraph.actions([.button("The whole zone", page([]))] + above)] : []
+        let seen = viewer.map { maker.count(seenBy: $0.userRecordName, owner: owner) } ?? 0
+        let summary: Inline? = viewer.map { viewer in
+            let count = seen == all && all > 0 ? "all" : Digits.grouped(seen)
+            let words = "\(viewer.displayName) sees \(count) of \(Digits.count(all, "record"))."
+            let there = place.seen(by: viewer, zoneID, of: owner).link("sees")
+            let act: Inline = seen == 0 ? "" : " \(.link("Act as \(viewer.displayName)", there))"
+            return " \(strong: words)\(act)"
+        }
+        let choices = viewers(of: shares, owner: owner, chosen: viewer, visit)
+        return ComponentPage(
+            .sharing,
+            PageHead(
+                "Who sees what",
+                crumb:
+                    "zone \(.link(visit.zoneName(zoneID), place.link("zone"))) \(visit.ownerName(zoneID) ?? "")",
+                [
+                    "Guests see a shared record and all records below it by their parents. Each colour and letter is a share.\(summary ?? "")"
+                ],
+                forms: [
+                    .choosing(
+                        "sees", at: place, keeping: top.map { [(topField, $0.string)] } ?? [],
+                        [FormField(.sentChoice(choices), viewerField, "As seen by")], button: "Show")
+                ]),
+            remarks + way + parts, foot: Foot(count: Digits.count(all, "record")))
     }
 
     /// Maximum size of the fields that are read for the titles. Records beyond it go without.
@@ -228,7 +188,7 @@ private struct PartMaker {
         nodes.choose(below: [index], after: after)
     }
 
-    func parts() throws -> [VisibilityView.Part] { try chosen.map { try part($0.share, tops: $0.tops, more: $0.more) } }
+    func parts() -> [Section] { chosen.map { part($0.share, tops: $0.tops, more: $0.more) } }
 
     /// Number of records that a user sees.
     func count(seenBy user: Name, owner: Name) -> Int {
@@ -237,22 +197,34 @@ private struct PartMaker {
     }
 
     /// - Parameter share: `nil` for records that no share shows.
-    private func part(_ share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?) throws -> VisibilityView.Part {
+    private func part(_ share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?) -> Section {
         let ownerName = visit.people.name(of: owner)
         let isSeen = viewer.map { $0 == owner || share?.share.guests.contains($0) ?? false }
         let viewerName = viewer.map { visit.people.name(of: $0) } ?? ""
-        return VisibilityView.Part(
-            id: share.map { "share-\($0.hierarchy)" } ?? "loose", mark: share.flatMap { marks[$0.hierarchy] } ?? .none,
-            title: share?.title(visit) ?? "In no share", share: share?.href(visit),
-            count: Digits.count(tree.count(in: share?.rootName == nil ? nil : share?.hierarchy), "record"),
-            seenBy: share.map {
+        let mark = share.flatMap { marks[$0.hierarchy] } ?? VisibilityMark.none
+        let count = Digits.count(tree.count(in: share?.rootName == nil ? nil : share?.hierarchy), "record")
+        let title = share.map { Inline.link($0.title(visit), $0.href(visit)) } ?? "In no share"
+        let seenBy =
+            share.map {
                 $0.share.guests.isEmpty ? "only \(ownerName); nobody has accepted yet" : $0.seenBy(visit)
-            } ?? "only \(ownerName)",
-            verdict: isSeen.map { $0 ? "\(viewerName) sees this" : "\(viewerName) does not see this" },
-            verdictTone: isSeen.map { $0 ? "good" : "warn" },
-            isOpen: isSeen ?? true, isUnseen: isSeen == false,
-            remark: [remark(share), moving(share)].compactMap(\.self).joined(separator: " "),
-            nodes: tops.map { nodes.node($0) }, more: more)
+            } ?? "only \(ownerName)"
+        let remarks = [remark(share), moving(share)].compactMap(\.self).joined(separator: " ")
+        let verdict: Inline? = isSeen.map { isSeen in
+            Inline("\(viewerName) \(isSeen ? "sees" : "does not see") this").styled(
+                isSeen ? "state good" : "state warn") + " "
+        }
+        var parts: [any Component] = [Paragraph("\(verdict ?? "")Seen by \(seenBy). \(remarks)")]
+        if !tops.isEmpty {
+            let rest: [any Component] = more.map { [Paragraph(.link($0.text, $0.href))] } ?? []
+            parts.append(
+                Fold(
+                    "Records", style: "records", isOpen: isSeen ?? true,
+                    [VisibilityTree(nodes: tops.map { nodes.node($0) })] + rest))
+        }
+        return Section(
+            share.map { "share-\($0.hierarchy)" } ?? "loose",
+            "\(Inline(mark.letter).styled("letter")) \(title) \(.faint(Inline(count)))",
+            style: "seen \(mark.tone)\(isSeen == false ? " unseen" : "")", parts)
     }
 
     private func moving(_ share: ZoneShare?) -> String? {
@@ -272,6 +244,13 @@ private struct PartMaker {
 }
 
 // MARK: - Nodes
+
+/// Records as trees of parents.
+struct VisibilityTree: Component {
+    static let template = "who_sees"
+
+    let nodes: [VisibilityNode]
+}
 
 /// A record in the tree of the page Who sees what, with those below it.
 struct VisibilityNode: ViewModel {
