@@ -49,9 +49,6 @@ static const char choice_mustache[] = {
 static const char client_snippets_mustache[] = {
 #embed "../../Templates/client_snippets.mustache" suffix(, 0)
 };
-static const char clients_mustache[] = {
-#embed "../../Templates/clients.mustache" suffix(, 0)
-};
 static const char code_block_mustache[] = {
 #embed "../../Templates/components/code_block.mustache" suffix(, 0)
 };
@@ -549,7 +546,6 @@ static const struct embedded_file files[] = {
     {"changes_zones.mustache", changes_zones_mustache},
     {"choice.mustache", choice_mustache},
     {"client_snippets.mustache", client_snippets_mustache},
-    {"clients.mustache", clients_mustache},
     {"code_block.mustache", code_block_mustache},
     {"code_panel.mustache", code_panel_mustache},
     {"column_head.mustache", column_head_mustache},

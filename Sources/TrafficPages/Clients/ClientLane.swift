@@ -36,7 +36,7 @@ struct ClientLane: ViewModel {
     let state: String
     /// Query through the client's eyes; `nil` without a token.
     let eyes: String?
-    let tokenPosition: PullRow.TokenPosition?
+    let tokenPosition: Pulls.TokenPosition?
     /// The changes that it lacks, and the first of these records.
     let lacking: Frame.Link?
     let next: [RecordLink]
@@ -61,7 +61,7 @@ extension ClientLane {
         let (feed, client) = (lane.feed, lane.client)
         let address = client.address
         let there = visit.place(of: lane.user, in: address)
-        let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: lane.user, tokens: tokens)
+        let (words, tone) = try await ClientPanel.distance(feed, in: address, user: lane.user, tokens: tokens)
         let lastGiven = feed.lastGiven
         tokenPosition =
             if let lastGiven { try await tokens.position(of: lastGiven, in: address, of: lane.user, visit) } else {

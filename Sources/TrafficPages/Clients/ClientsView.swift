@@ -5,50 +5,47 @@ internal import Records
 internal import RequestLog
 
 /// The page Clients: the known clients, and the position of each in each zone.
-package struct ClientsView: Page {
-    package static let template = "clients"
-    package static let tab = Tab.clients
-
+package enum ClientsView {
     /// The maximum number of clients on the page.
     private static let limit = 60
 
-    package let title = Self.tab.title
-    let action: String
-    let hidden: [Frame.Hidden]
-    let `where`: String
-    let areas: [Choice]
-    /// True if request logging is off, so that no client is known.
-    let isOff: Bool
-    let clients: [ClientPanel]
-    let more: String?
-    let count: String
-}
-
-extension ClientsView {
-    package static func load(_ visit: Visit) async throws -> ClientsView {
-        let place = visit.place
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
+        let container = visit.place.address.container
         let isOfServer = visit.fields["in"] == "server"
-        let book = visit.log.clients
-        let containers = isOfServer ? visit.containers : [place.address.container]
-        let histories = containers.flatMap { book.histories(in: $0) }
+        let containers = isOfServer ? visit.containers : [container]
+        let histories = containers.flatMap { visit.log.clients.histories(in: $0) }
             .sorted { ($0.parts.first?.lastSeen ?? .distantPast) > ($1.parts.first?.lastSeen ?? .distantPast) }
         let tokens = TokenReader(visit)
-        var panels: [ClientPanel] = []
+        var parts: [any Component] = []
         for history in histories.prefix(limit) {
-            panels.append(try await ClientPanel(history, tokens: tokens, visit: visit))
+            parts.append(try await ClientPanel.section(history, tokens: tokens, visit))
         }
-        let left = histories.count - panels.count
-        return ClientsView(
-            action: "\(place.path)/clients",
-            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            where: isOfServer ? "this server" : "\(place.address.container)",
-            areas: [
-                Choice("", "clients of \(place.address.container)", isSelected: !isOfServer),
-                Choice("server", "clients of all containers", isSelected: isOfServer),
-            ],
-            isOff: !visit.log.isOn, clients: panels,
-            more: left > 0 ? "\(Digits.count(left, "more client")) seen earlier." : nil,
-            count: Digits.count(histories.count, "client"))
+        let left = histories.count - parts.count
+        if left > 0 { parts.append(EmptyState(sentence: "\(Digits.count(left, "more client")) seen earlier.")) }
+        let nothing =
+            visit.log.isOn
+            ? EmptyState(
+                "No clients yet",
+                "Point a client at this server. After its first request, this page shows the zones it pulls, how far it has synced, and its errors."
+            )
+            : EmptyState(
+                "Clients are not recorded",
+                "The request log is off (`--request-log 0`), so the server knows no clients.")
+        let areas = [
+            Choice("", "clients of \(container)", isSelected: !isOfServer),
+            Choice("server", "clients of all containers", isSelected: isOfServer),
+        ]
+        return ComponentPage(
+            .clients,
+            PageHead(
+                Tab.clients.title,
+                [
+                    "The clients of \(isOfServer ? "this server" : container.description), and how far each one has synced each zone. A client’s id is the header `X-Skylight-Device`, else its `clientId`. The header `X-Skylight-Client` names it."
+                ],
+                forms: [
+                    .choosing("clients", at: visit.place, [FormField(.sentChoice(areas), "in", "Show")], button: "Show")
+                ]),
+            parts.isEmpty ? [nothing] : parts, foot: Foot(count: Digits.count(histories.count, "client")))
     }
 }
 
@@ -59,86 +56,95 @@ extension Timestamp {
 // MARK: - One client
 
 /// One client as one user, and the feeds that it pulls.
-struct ClientPanel: ViewModel {
+enum ClientPanel {
     /// A warning about the client, with its count and the last request that caused it.
-    struct Flag: ViewModel {
+    struct Flag {
         let word: String
         let sentence: String
         let count: String
         let href: String
+
+        fileprivate var inline: Inline { "\(.badge(word, "lacks")) \(sentence) \(.link(count, href))" }
     }
 
-    struct Row: ViewModel {
-        let zone: String
-        let zoneHref: String?
-        let database: String
-        /// Query through the client's eyes; `nil` without a token.
-        let eyes: String?
-        let behind: String
-        /// `good`, `warn`, `bad` or `faint`.
-        let behindTone: String
-        let sent: PullRow.TokenPosition?
-        let given: PullRow.TokenPosition?
-        let changes: String
-        /// The last pull.
-        let last: ValueView
-        let request: String?
-        let flags: [Flag]
-        let error: String?
-    }
-
-    let anchor: String
-    let name: String
-    let details: String?
-    let user: String
-    let requests: String
-    let requestsHref: String
-    let last: ValueView
-    let lastError: Frame.Link?
-    /// Mistakes that concern no single feed.
-    let flags: [Flag]
-    let rows: [Row]
-    /// `3 records/modify, 1 zones/list`: what a client without rows did; `nil` if the log no longer has its requests.
-    let did: String?
-    /// True if any row has a warning or an error.
-    let hasNotes: Bool
-}
-
-extension ClientPanel {
-    init(_ history: ClientHistory, tokens: TokenReader, visit: Visit) async throws {
-        anchor = history.anchor
-        name = history.identity.label
-        details = history.identity.details
-        user = visit.people.name(of: history.user)
+    static func section(_ history: ClientHistory, tokens: TokenReader, _ visit: Visit) async throws -> Section {
+        let name = history.identity.label
+        let user = visit.people.name(of: history.user)
         let handle = visit.people.user(history.user)?.handle ?? history.user.string
-        requests = Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request")
-        requestsHref = visit.place.link("requests", [("client", history.id), ("by", handle)])
-        last = ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0)))
-        lastError = history.parts.compactMap(\.lastFailure).max { $0.time < $1.time }.map { failure in
-            Frame.Link(
-                text: "\(failure.error.code.rawValue): \(failure.error.reason)",
-                href: visit.place.link("requests", [("id", failure.requestID)]))
-        }
-        var rows: [Row] = []
-        var flags: [Flag] = []
+        let requests = visit.place.link("requests", [("client", history.id), ("by", handle)])
+        var rows: [Table.Row] = []
+        // Mistakes that concern no single feed, and those of each.
+        var (flags, notes): ([Inline], [Inline]) = ([], [])
         for part in history.parts {
-            let feeds = part.feeds
-            for feed in feeds {
-                rows.append(try await Row(feed, of: part, history, tokens: tokens, visit: visit))
+            for feed in part.feeds {
+                rows.append(try await row(feed, of: part, history, tokens: tokens, visit))
+                let zone: Inline = "\(strong: words(feed)) "
+                notes +=
+                    (feed.error.map { [zone + Inline("\($0.code.rawValue): \($0.reason)").styled("bad")] } ?? [])
+                    + Flag.all(feed.warnings, visit).map { zone + $0.inline }
             }
-            let shown = Set(feeds.flatMap(\.warnings.keys))
-            flags += Flag.all(part.warnings.filter { !shown.contains($0.key) }, visit)
+            let shown = Set(part.feeds.flatMap(\.warnings.keys))
+            flags += Flag.all(part.warnings.filter { !shown.contains($0.key) }, visit).map(\.inline)
         }
         let notifications = visit.log.notifications.latest {
             $0.user == history.user && $0.address.container == history.parts.first?.address.container
         }
-        for habit in NotificationHabit.habits(of: history, notifications) {
-            flags.append(ClientPanel.Flag(habit, of: history, requests: requestsHref, visit))
+        flags += NotificationHabit.habits(of: history, notifications).map {
+            Flag($0, of: history, requests: requests, visit).inline
         }
-        self.rows = rows
-        did = rows.isEmpty ? Self.operations(of: history, visit) : nil
-        hasNotes = rows.contains { !$0.flags.isEmpty || $0.error != nil }
-        self.flags = flags
+        let count = Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request")
+        let last = history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0)
+        let failure = history.parts.compactMap(\.lastFailure).max { $0.time < $1.time }
+        let error: Inline? = failure.map { failure in
+            " · last error \(.link("\(failure.error.code.rawValue): \(failure.error.reason)", visit.place.link("requests", [("id", failure.requestID)])))"
+        }
+        var parts: [any Component] = [
+            Paragraph.faint("\(.link(count, requests)), the last \(.time(last))\(error ?? "")")
+        ]
+        if !flags.isEmpty { parts.append(Listing(flags, style: "warnings")) }
+        if rows.isEmpty {
+            let did = operations(of: history, visit).map { " Its requests: \($0)." } ?? ""
+            parts.append(Paragraph("It never fetched changes.\(did)"))
+        } else {
+            parts.append(
+                Table(
+                    "Zones that \(name) pulls as \(user)",
+                    [
+                        "zone", "database", "behind", "token sent", "token returned", .number("changes"), "last pull",
+                    ], rows))
+        }
+        if !notes.isEmpty { parts.append(Listing(notes, style: "warnings")) }
+        let details = history.identity.details.map { ", \($0)" } ?? ""
+        return Section(history.anchor, "\(name) \(.faint("as \(user)\(details)"))", style: "client", parts)
+    }
+
+    private static func words(_ feed: ClientFeed) -> String {
+        feed.zoneID?.zoneName.string ?? "the list of zones"
+    }
+
+    private static func row(
+        _ feed: ClientFeed, of client: KnownClient, _ history: ClientHistory, tokens: TokenReader, _ visit: Visit
+    ) async throws -> Table.Row {
+        let (address, user) = (client.address, history.user)
+        let there = visit.place(of: user, in: address).with { $0.zone = .all }
+        func position(_ token: ChangeToken?, none: Inline) async throws -> Inline {
+            guard let token else { return none }
+            let position = try await tokens.position(of: token, in: address, of: user, visit)
+            return position.href.map { .link(position.text, $0) } ?? .faint(Inline(position.text))
+        }
+        let zone = Inline.link(words(feed), (feed.zoneID.map { there.inZone($0) } ?? there).link("changes"))
+        let eyes = ClientEyes.link(history, feed, at: there, visit).map {
+            " \(.link("what it has", $0, style: "faint"))" as Inline
+        }
+        let (behind, tone) = try await distance(feed, in: address, user: user, tokens: tokens)
+        let request: Inline? = feed.deliveries.last.map {
+            " \(.link("request", visit.place.link("requests", [("id", $0.requestID)])))"
+        }
+        return Table.Row([
+            eyes.map { zone + $0 } ?? zone, Inline(address.words), Inline(behind).styled(tone),
+            try await position(feed.lastSent, none: .faint("no token")), try await position(feed.lastGiven, none: ""),
+            Inline(Digits.grouped(feed.changes)), .time(feed.lastPulled) + (request ?? ""),
+        ])
     }
 }
 
@@ -191,32 +197,7 @@ extension ClientPanel.Flag {
     }
 }
 
-extension ClientPanel.Row {
-    fileprivate init(
-        _ feed: ClientFeed, of client: KnownClient, _ history: ClientHistory, tokens: TokenReader, visit: Visit
-    ) async throws {
-        let (address, user) = (client.address, history.user)
-        let there = visit.place(of: user, in: address).with { $0.zone = .all }
-        zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
-        zoneHref = feed.zoneID.map { there.inZone($0).link("changes") } ?? there.link("changes")
-        database = address.words
-        eyes = ClientEyes.link(history, feed, at: there, visit)
-        sent =
-            if let token = feed.lastSent { try await tokens.position(of: token, in: address, of: user, visit) } else {
-                PullRow.TokenPosition(text: "no token", href: nil, note: nil)
-            }
-        given =
-            if let token = feed.lastGiven { try await tokens.position(of: token, in: address, of: user, visit) } else {
-                nil
-            }
-        changes = Digits.grouped(feed.changes)
-        last = ValueView(.time(feed.lastPulled))
-        request = feed.deliveries.last.map { visit.place.link("requests", [("id", $0.requestID)]) }
-        flags = ClientPanel.Flag.all(feed.warnings, visit)
-        error = feed.error.map { "\($0.code.rawValue): \($0.reason)" }
-        (behind, behindTone) = try await Self.distance(feed, in: address, user: user, tokens: tokens)
-    }
-
+extension ClientPanel {
     /// How far the client is behind, in words.
     static func distance(
         _ feed: ClientFeed, in address: DatabaseAddress, user: Name, tokens: TokenReader

@@ -11,33 +11,7 @@ struct RequestView: Page {
     static let template = "request"
     static let tab = Tab.requests
 
-    struct Fact: ViewModel {
-        let name: String
-        let text: String
-        let link: String?
-        let value: ValueView?
-        let note: String?
-
-        init(_ name: String, _ text: String, link: String? = nil, note: String? = nil) {
-            self.init(name: name, text: text, link: link, value: ValueView(.text(text)), note: note)
-        }
-
-        init(_ name: String, value: ValueView, note: String? = nil) {
-            self.init(name: name, text: "", link: nil, value: value, note: note)
-        }
-
-        private init(name: String, text: String, link: String?, value: ValueView?, note: String?) {
-            self.name = name
-            self.text = text
-            self.link = link
-            self.value = value
-            self.note = note
-        }
-    }
-
     struct Failure: ViewModel {
-        let name: String?
-        let href: String?
         let code: String
         let reason: String
     }
@@ -70,12 +44,8 @@ struct RequestView: Page {
     /// The reason why the credentials were refused.
     let diagnosis: Diagnosis?
     let comparison: ReplayComparison?
-    let facts: [Fact]
-    let itemErrors: [Failure]
-    let itemErrorsNote: String?
-    let pulls: [PullRow]
-    let curl: CurlCommand?
-    let curlNote: String?
+    /// What the log has of it besides the bodies.
+    let parts: [any Component]
     let valuesToggle: Toggle?
     let requestBody: BodyText?
     let responseBody: BodyText?
@@ -112,6 +82,12 @@ extension RequestView {
         let hides = requestBody?.hidesValues ?? false || responseBody?.hidesValues ?? false
         let hidesSent = requestBody?.hidesValues ?? false
         let curl = hidesSent ? nil : CurlCommand(request, body: bodies?.request)
+        let command: any Component =
+            if let curl {
+                CodeBlock("The request with curl", Inline(curl.start) + .origin + Inline(curl.rest))
+            } else {
+                Paragraph.faint(Inline(curlNote(request, bodies, hidesSent: hidesSent)))
+            }
         let replay = visit.console.webServices != nil ? RequestReplay.Kind(request, body: bodies?.request) : nil
         let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
         let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
@@ -131,16 +107,11 @@ extension RequestView {
                     : ReplayButton(href: visit.place.link("requests/replay"), isWrite: false)
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
-            error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
+            error: request.error.map { Failure(code: $0.code.rawValue, reason: $0.reason) },
             warnings: request.warnings.map { WarningView($0, names: request.mistakes[$0]) }
                 + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
-            facts: facts(request, authentication, visit),
-            itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
-            itemErrorsNote: request.status == 200
-                ? "The response has status 200: a failed item does not fail the request." : nil,
-            pulls: try await PullRow.rows(request, visit), curl: curl,
-            curlNote: curlNote(request, bodies, curl: curl, hidesSent: hidesSent),
+            parts: try await parts(request, authentication, command: command, visit),
             valuesToggle: showsValues
                 ? Toggle(note: "Values of records are shown.", text: "Hide values", href: page(values: false))
                 : hides
@@ -149,10 +120,32 @@ extension RequestView {
             requestBody: requestBody, responseBody: responseBody)
     }
 
-    private static func curlNote(
-        _ request: ServedRequest, _ bodies: RequestBodies?, curl: CurlCommand?, hidesSent: Bool
-    ) -> String? {
-        if curl != nil { return nil }
+    private static func parts(
+        _ request: ServedRequest, _ authentication: AuthenticationView?, command: any Component, _ visit: Visit
+    ) async throws -> [any Component] {
+        var parts: [any Component] = []
+        if !request.itemErrors.isEmpty {
+            let items = Listing(request.itemErrors.map { item($0, of: request, visit) })
+            let note = Paragraph.faint("The response has status 200: a failed item does not fail the request.")
+            parts.append(Section("failed", "Items that failed", request.status == 200 ? [note, items] : [items]))
+        }
+        parts.append(
+            Columns([
+                Section("summary", "Summary", [Facts(facts(request, authentication, visit))]),
+                Section("command", "As a command", [command]),
+            ]))
+        let pulls = try await Pulls.rows(of: request, visit)
+        if !pulls.isEmpty {
+            parts.append(
+                Section(
+                    "pulls", "Pulls",
+                    [Table("Pulls of changes", ["zone", "from", "to", .number("changes"), "then"], pulls)]))
+        }
+        return parts
+    }
+
+    /// Why the request can't be written as a command.
+    private static func curlNote(_ request: ServedRequest, _ bodies: RequestBodies?, hidesSent: Bool) -> String {
         if request.isPassedOn {
             return "The request was for iCloud. Its credentials are not kept, so it can't be written as a command."
         }
@@ -163,19 +156,24 @@ extension RequestView {
         return "The body is not kept, so the request can't be written as a command."
     }
 
-    private static func facts(_ request: ServedRequest, _ authentication: AuthenticationView?, _ visit: Visit) -> [Fact]
-    {
+    private static func facts(
+        _ request: ServedRequest, _ authentication: AuthenticationView?, _ visit: Visit
+    ) -> [Facts.Fact] {
         let place = visit.place
+        func fact(_ name: Inline, _ text: String, link: String? = nil, note: String? = nil) -> Facts.Fact {
+            let shown = link.map { Inline.link(text, $0) } ?? Inline(text)
+            return Facts.Fact(name, note.map { "\(shown) \(.faint(Inline($0)))" } ?? shown)
+        }
         var facts = [
-            Fact("time", value: ValueView(.time(request.started))),
-            Fact(
+            Facts.Fact("time", .time(request.started)),
+            fact(
                 "took", "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms",
                 note: request.isStream
                     ? "until the stream ended" : request.hasWaited ? "with the time that it waited for a change" : nil),
         ]
         if request.isPassedOn {
             facts.append(
-                Fact(
+                fact(
                     "passed on to", "iCloud",
                     note:
                         "its answer went to the client unchanged. Users, indexes and positions of tokens are known there alone"
@@ -183,25 +181,25 @@ extension RequestView {
         }
         if let user = request.userRecordName {
             facts.append(
-                Fact(
+                fact(
                     "user", visit.people.name(of: user),
                     link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))
         } else {
             let why = request.isPassedOn ? "iCloud does not say" : "the request was refused before authentication"
-            facts.append(Fact("user", "unknown", note: why))
+            facts.append(fact("user", "unknown", note: why))
         }
         if let authentication {
             facts.append(
-                Fact(
+                fact(
                     authentication.diagnosis == nil ? "authenticated by" : "credentials", authentication.words,
                     link: authentication.href, note: authentication.note))
         }
         facts.append(
-            Fact(
+            fact(
                 "client", request.client.label, link: place.link("requests", [("client", request.client.id)]),
                 note: request.client.details))
-        if let device = request.client.deviceID { facts.append(Fact("device", device)) }
-        facts.append(Fact("sent to", "\(request.method) \(request.target)"))
+        if let device = request.client.deviceID { facts.append(fact("device", device)) }
+        facts.append(fact("sent to", "\(request.method) \(request.target)"))
         if let address = request.address {
             let there = place.with {
                 $0.address = address
@@ -211,21 +209,21 @@ extension RequestView {
                 $0.zone = .unspecified
             }
             facts.append(
-                Fact(
+                fact(
                     "database", "\(address.container), \(address.words)",
                     link: visit.shows(request) ? there.link("query") : nil))
         }
         if !request.zoneIDs.isEmpty {
-            facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", ")))
+            facts.append(fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", ")))
         }
-        if let type = request.recordType { facts.append(Fact("record type", type.string)) }
-        if let plan = request.plan { facts.append(Fact("index", plan.index ?? "none", note: plan.sentence)) }
-        facts.append(Fact("returned", Digits.count(request.records, "record")))
+        if let type = request.recordType { facts.append(fact("record type", type.string)) }
+        if let plan = request.plan { facts.append(fact("index", plan.index ?? "none", note: plan.sentence)) }
+        facts.append(fact("returned", Digits.count(request.records, "record")))
         facts.append(
-            Fact(
+            fact(
                 "bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out",
                 note: "before compression"))
-        if let faults = request.rehearsals { facts.append(Fact("rehearsed", faults)) }
+        if let faults = request.rehearsals { facts.append(fact("rehearsed", faults)) }
         return facts
     }
 }
@@ -239,24 +237,22 @@ extension Visit {
     }
 }
 
-extension RequestView.Failure {
-    fileprivate init(_ error: ServedRequest.ItemError, of request: ServedRequest, _ visit: Visit) {
-        name = error.name?.string
-        code = error.code.rawValue
-        reason = error.reason
+extension RequestView {
+    private static func item(_ error: ServedRequest.ItemError, of request: ServedRequest, _ visit: Visit) -> Inline {
+        let reason: Inline = "\(Inline(error.code.rawValue).styled("kind deleted")) \(error.reason)"
+        guard let recordName = error.name else { return reason }
+        let name = recordName.string
         // An item of a records request is a record. If the request named one zone, the record is in that zone.
         let isRecord = request.operation.hasPrefix("records/") && request.operation != "records/changes"
-        guard isRecord, let recordName = error.name, let address = request.address, visit.shows(request),
-            request.zoneIDs.count <= 1
-        else {
-            href = nil
-            return
+        guard isRecord, let address = request.address, visit.shows(request), request.zoneIDs.count <= 1 else {
+            return "\(Inline(name).styled("mono")) \(reason)"
         }
         let there = visit.place.with {
             $0.address = address
             $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }
         }
-        href = there.link(toRecord: recordName, in: request.zoneIDs.first ?? .default)
+        let href = there.link(toRecord: recordName, in: request.zoneIDs.first ?? .default)
+        return "\(.link(name, href, style: "mono")) \(reason)"
     }
 }
 
@@ -327,7 +323,7 @@ extension Authentication {
 // MARK: - Command
 
 /// A request as a `curl` command. The page inserts the server's address between the two parts.
-struct CurlCommand: ViewModel {
+struct CurlCommand {
     let start: String
     /// The target, headers and the body.
     let rest: String

@@ -171,7 +171,7 @@ struct ShareReaders {
         guard let feed = client.feed(of: zoneID) else {
             return ("fetched records, but never the zone’s changes", "warn", client.lastSeen)
         }
-        let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: user, tokens: tokens)
+        let (words, tone) = try await ClientPanel.distance(feed, in: address, user: user, tokens: tokens)
         guard let token = feed.lastGiven,
             let explanation = try await tokens.explanation(of: token, in: address, of: user),
             explanation.validity == .good

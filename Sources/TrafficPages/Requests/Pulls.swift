@@ -4,52 +4,49 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// A pull in a request: its start, its end, and its result.
-struct PullRow: ViewModel {
+/// The pulls in a request: the start, the end and the result of each.
+enum Pulls {
     /// The position of a token.
     struct TokenPosition: ViewModel {
         let text: String
         /// The link that explains the token.
         let href: String?
         let note: String?
-    }
 
-    let zone: String
-    let zoneHref: String?
-    let from: TokenPosition
-    let to: TokenPosition?
-    let error: String?
-    let changes: String
-    let moreComing: Bool
-    /// The data that the pull did not request.
-    let left: String?
+        fileprivate var inline: Inline {
+            let shown = href.map { Inline.link(text, $0) } ?? Inline(text)
+            return note.map { "\(shown) \(.faint(Inline($0)))" } ?? shown
+        }
+    }
 
     /// The maximum number of pulls to show per request.
     private static let limit = 200
 
-    static func rows(_ request: ServedRequest, _ visit: Visit) async throws -> [PullRow] {
+    static func rows(of request: ServedRequest, _ visit: Visit) async throws -> [Table.Row] {
         guard let address = request.address else { return [] }
         let tokens = TokenReader(visit)
-        var rows: [PullRow] = []
+        var rows: [Table.Row] = []
         for pull in request.pulls.prefix(limit) {
+            let zone = pull.zoneID?.zoneName.string ?? "the list of zones"
+            let href = pull.zoneID.flatMap { place(request, address, visit)?.inZone($0).link("changes") }
+            let from = try await position(pull.sent, request, address, tokens, visit)
+            let to = try await position(pull.given, request, address, tokens, visit)
+            let error = pull.error.map { Inline("\($0.code.rawValue): \($0.reason)").styled("bad") } ?? ""
+            let next: Inline =
+                pull.moreComing
+                ? .badge("more coming", "lacks") : pull.error == nil ? .faint("nothing more") : ""
+            let left: Inline? = left(pull).map { " \(.faint(Inline($0)))" }
             rows.append(
-                PullRow(
-                    zone: pull.zoneID?.zoneName.string ?? "the list of zones",
-                    zoneHref: pull.zoneID.flatMap { zoneID in
-                        Self.place(request, address, visit)?.inZone(zoneID).link("changes")
-                    },
-                    from: try await Self.position(pull.sent, request, address, tokens, visit)
-                        ?? TokenPosition(text: "the start", href: nil, note: "no token"),
-                    to: try await Self.position(pull.given, request, address, tokens, visit),
-                    error: pull.error.map { "\($0.code.rawValue): \($0.reason)" },
-                    changes: Digits.grouped(pull.changes), moreComing: pull.moreComing,
-                    left: Self.left(pull)))
+                Table.Row([
+                    href.map { .link(zone, $0) } ?? Inline(zone), from?.inline ?? "the start \(.faint("no token"))",
+                    (to?.inline ?? "") + error, Inline(Digits.grouped(pull.changes)), next + (left ?? ""),
+                ]))
         }
         return rows
     }
 
     /// The position of a token, or a note that it can't be read.
-    static func position(
+    private static func position(
         _ token: ChangeToken?, _ request: ServedRequest, _ address: DatabaseAddress, _ tokens: TokenReader,
         _ visit: Visit
     ) async throws -> TokenPosition? {
@@ -82,10 +79,10 @@ struct PullRow: ViewModel {
 extension TokenReader {
     /// A token by its position, with a link that explains it in its own database.
     func position(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws
-        -> PullRow.TokenPosition
+        -> Pulls.TokenPosition
     {
         guard visit.containers.contains(address.container) else {
-            return PullRow.TokenPosition(text: "a token", href: nil, note: "the container was deleted")
+            return Pulls.TokenPosition(text: "a token", href: nil, note: "the container was deleted")
         }
         let there = visit.place.with {
             $0.address = address
@@ -94,7 +91,7 @@ extension TokenReader {
         }
         let href = there.link("token", [("token", token.text)])
         guard let explanation = try await explanation(of: token, in: address, of: user) else {
-            return PullRow.TokenPosition(text: "unknown token", href: href, note: "not from this server")
+            return Pulls.TokenPosition(text: "unknown token", href: href, note: "not from this server")
         }
         let note: String? =
             switch explanation.validity {
@@ -108,6 +105,6 @@ extension TokenReader {
             case .firstPull, .pull: "\(Digits.grouped(explanation.position)), unfinished pull"
             case .reversePull: "\(Digits.grouped(explanation.position)), newest first"
             }
-        return PullRow.TokenPosition(text: text, href: href, note: note)
+        return Pulls.TokenPosition(text: text, href: href, note: note)
     }
 }
