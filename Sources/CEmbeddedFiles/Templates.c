@@ -7,9 +7,6 @@
 static const char admin_sign_in_mustache[] = {
 #embed "../../Templates/admin_sign_in.mustache" suffix(, 0)
 };
-static const char advice_mustache[] = {
-#embed "../../Templates/advice.mustache" suffix(, 0)
-};
 static const char alone_mustache[] = {
 #embed "../../Templates/alone.mustache" suffix(, 0)
 };
@@ -93,9 +90,6 @@ static const char differences_mustache[] = {
 };
 static const char dots_mustache[] = {
 #embed "../../Templates/dots.mustache" suffix(, 0)
-};
-static const char drop_index_mustache[] = {
-#embed "../../Templates/drop_index.mustache" suffix(, 0)
 };
 static const char edit_bytes_mustache[] = {
 #embed "../../Templates/edit_bytes.mustache" suffix(, 0)
@@ -532,7 +526,6 @@ static const char zone_copy_mustache[] = {
 
 static const struct embedded_file files[] = {
     {"admin_sign_in.mustache", admin_sign_in_mustache},
-    {"advice.mustache", advice_mustache},
     {"alone.mustache", alone_mustache},
     {"asked.mustache", asked_mustache},
     {"asset_cells.mustache", asset_cells_mustache},
@@ -561,7 +554,6 @@ static const struct embedded_file files[] = {
     {"diagnosis.mustache", diagnosis_mustache},
     {"differences.mustache", differences_mustache},
     {"dots.mustache", dots_mustache},
-    {"drop_index.mustache", drop_index_mustache},
     {"edit_bytes.mustache", edit_bytes_mustache},
     {"edit_location.mustache", edit_location_mustache},
     {"edit_number.mustache", edit_number_mustache},

@@ -169,10 +169,10 @@ import Testing
             summary: "Read and sorted.", entriesRead: 100_000, recordsRead: 100_000, recordsReturned: 50, hasMore: true,
             milliseconds: 812.4,
             advice: [composite])
-        let rows = explanation.candidates.map { Explained.CandidateRow($0) }
-        #expect(rows.map(\.standing) == ["serves the filter", "missing"])
-        #expect(rows.map(\.entries) == ["1,000 or more", nil])
-        #expect(rows.map(\.isUsed) == [true, false])
+        let candidates = explanation.candidates
+        #expect(candidates.map(\.use.words.standing) == ["serves the filter", "missing"])
+        #expect(candidates.map(\.entriesWords) == ["1,000 or more", nil])
+        #expect(candidates.map(\.use.words.tone) == ["has", "lacks"])
     }
 
     @Test func theFunnelNarrowsFromEntriesToRecords() throws {

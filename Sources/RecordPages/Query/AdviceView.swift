@@ -3,60 +3,11 @@ internal import RecordStore
 internal import Records
 
 /// The page Query advice: unused indexes, and queries that need a missing index.
-package struct AdviceView: Page {
-    package static let template = "advice"
-    package static let tab = Tab.advice
-
-    struct RefusalRow: ViewModel {
-        let sentence: String
-        let reasons: [String]
-        let count: String
-        let last: ValueView
-        let user: String
-        /// The indexes that would serve the query, such as `author QUERYABLE, sentAt SORTABLE`; `nil` if no index can.
-        let needs: String?
-        /// True if the indexes exist and are still building.
-        let isBuilding: Bool
-        let button: Frame.Link?
-        let fields: [Frame.Hidden]
-        /// The same query in the console; `nil` if the query form can't express it.
-        let query: String?
-    }
-
-    struct IndexRow: ViewModel {
-        let typeName: String
-        let typeHref: String
-        let index: String
-        let uses: String?
-        let last: ValueView?
-        let drop: Drop?
-    }
-
-    /// A button that drops an index.
-    struct Drop: ViewModel {
-        let action: String
-        let fields: [Frame.Hidden]
-        let label: String
-    }
-
-    package let title = Self.tab.title
-    let since: ValueView
-    let refusals: [RefusalRow]
-    let unused: [IndexRow]
-    /// The remark that too few queries ran to call an index unused; `nil` after enough of them.
-    let early: String?
-    let used: [IndexRow]
-    let canEdit: Bool
-    let isProduction: Bool
-    let action: String
-    let unusedCount: String
-
+package enum AdviceView {
     /// The number of served queries from which the page calls indexes unused.
     private static let telling = 100
-}
 
-extension AdviceView {
-    package static func load(_ visit: Visit) async throws -> AdviceView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let statistics = try await visit.measure {
             try await visit.database.require(.keepQueryStatistics).queryStatistics()
         }
@@ -70,18 +21,121 @@ extension AdviceView {
         let used = places.compactMap { place in uses[place].map { (place, $0) } }.sorted {
             ($1.1.count, $0.0) < ($0.1.count, $1.0)
         }
-        let early =
-            statistics.queries >= telling
-            ? nil
-            : "So far, indexes have served \(Digits.count(statistics.queries, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
-        return AdviceView(
-            since: ValueView(.time(statistics.since)),
-            refusals: statistics.refusals.map { RefusalRow($0, in: schema, works: works, visit: visit) },
-            unused: unused.map { IndexRow($0, use: nil, visit: visit) }, early: early,
-            used: used.map { IndexRow($0, use: $1, visit: visit) },
-            canEdit: visit.canEditSchema, isProduction: visit.place.address.environment == .production,
-            action: visit.place.link("type/indexes"),
-            unusedCount: Digits.count(unused.count, "unused index", plural: "unused indexes"))
+        let isEarly = statistics.queries < telling && !unused.isEmpty
+        let count = Digits.count(unused.count, "unused index", plural: "unused indexes")
+        var parts: [any Component] = [
+            Section(
+                "refused", "Recently refused queries",
+                [
+                    Table(
+                        "Recently refused queries",
+                        [
+                            .column("query", "wide"), .column("why it was refused", "wide"), "index it needs",
+                            .number("refused"), "last", "asked by",
+                        ], statistics.refusals.map { row($0, in: schema, works, visit) },
+                        nothing: EmptyState(sentence: "No query was refused for a missing index."))
+                ])
+        ]
+        let list = self.unused(unused, visit)
+        if isEarly {
+            let served = Digits.count(statistics.queries, "query", plural: "queries")
+            let early = Paragraph.faint(
+                "So far, indexes have served \(served). After \(String(telling)), this page lists the indexes that no query used."
+            )
+            parts.append(
+                Section(
+                    "unused", "Unused indexes",
+                    [early, Fold("\(count) so far", style: "early", isOpen: false, list)]))
+        } else {
+            parts.append(Section("unused", "Unused indexes", list))
+        }
+        if !used.isEmpty {
+            let rows = used.map { place, use in
+                Table.Row(place.cells(visit) + [Inline(Digits.grouped(use.count)), .time(use.last)])
+            }
+            parts.append(
+                Section(
+                    "used", "Indexes in use",
+                    [Table("Indexes in use", ["type", "index", .number("queries"), "last"], rows)]))
+        }
+        return ComponentPage(
+            .advice,
+            PageHead(
+                Tab.advice.title,
+                [
+                    "The indexes that queries of all users needed and used since the server opened this environment: \(.time(statistics.since)). Queries in this console count too."
+                ]), parts, foot: Foot(count: statistics.queries < telling ? nil : count))
+    }
+
+    private static func unused(_ unused: [IndexOfType], _ visit: Visit) -> [any Component] {
+        if unused.isEmpty { return [Paragraph.faint("Every index was used.")] }
+        let isProduction = visit.place.address.environment == .production
+        return [
+            Paragraph.faint(
+                "Every index takes space and slows saves a little. Before you delete one, make sure that the app's rare queries ran too.\(isProduction ? " Production indexes change only by deployment." : "")"
+            ),
+            Table(
+                "Unused indexes", ["type", "index", .actions("delete")],
+                unused.map { place in
+                    Table.Row(place.cells(visit) + [deletion(of: place, visit).map { Inline.part($0) } ?? ""])
+                }),
+        ]
+    }
+
+    private static func row(
+        _ refusal: QueryStatistics.Refusal, in schema: Schema, _ works: IndexWorks, _ visit: Visit
+    ) -> Table.Row {
+        let type = schema.types[refusal.query.recordType]
+        let sentence = QuerySentence.text(of: refusal.query, type: type)
+        let missing = IndexNeeds(refusal.problems, of: refusal.query, type: type, building: works.builds)
+        let isBuilding = refusal.problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
+        var needs: Inline = isBuilding ? .badge("being built") : ""
+        if missing.count > 0 {
+            needs = needs + .part(Paragraph(Inline(missing.text)))
+            if visit.canEditSchema {
+                let button = missing.count == 1 ? "Add the index" : "Add \(missing.count) indexes"
+                let names = [("type", refusal.query.recordType.string), ("back", visit.place.link("advice"))]
+                needs =
+                    needs
+                    + .part(
+                        Form(
+                            .line, visit.place.link("type/indexes"),
+                            hidden: names.map { Frame.Hidden(name: $0, value: $1) } + missing.fields, [],
+                            button: button, buttonLabel: "\(button): \(sentence)"))
+            }
+        } else if !isBuilding {
+            needs = .faint("no index helps")
+        }
+        return Table.Row([
+            // The form of queries can't express each of them.
+            QueryForm(refusal.query, of: type).map { .link(sentence, visit.place.link("query", $0.parameters)) }
+                ?? Inline(sentence),
+            .part(Listing(refusal.problems.map { Inline($0.error.reason) })), needs,
+            Inline(Digits.count(refusal.count, "time")), .time(refusal.last),
+            Inline(visit.people.name(of: refusal.userRecordName)),
+        ])
+    }
+
+    /// The button that deletes an index; `nil` if this can't be done here.
+    private static func deletion(of place: IndexOfType, _ visit: Visit) -> Form? {
+        let (action, value): (String, String)
+        switch place.index {
+        case .field(let key, let indexes):
+            guard visit.canEditSchema, let name = indexes.names.first else { return nil }
+            (action, value) = ("type/indexes", "\(key.schemaName):\(name)")
+        case .composite(let index):
+            guard visit.database.can(.editSchema) else { return nil }
+            (action, value) = (
+                "composites/change", "\(place.typeName)/\(index.filter.schemaName):\(index.sort.schemaName)"
+            )
+        case .recordNames: return nil
+        }
+        return Form(
+            .line, visit.place.link(action),
+            hidden: [
+                Frame.Hidden(name: "type", value: place.typeName.string), Frame.Hidden(name: "drop", value: value),
+                Frame.Hidden(name: "back", value: visit.place.link("advice")),
+            ], [], button: "Delete", buttonLabel: "Delete \(place.index.words) of \(place.typeName)")
     }
 }
 
@@ -104,66 +158,11 @@ private struct IndexOfType: Hashable, Comparable {
         }
     }
 
+    func cells(_ visit: Visit) -> [Inline] {
+        [.link(typeName.string, visit.place.link("type", [("type", typeName.string)])), Inline(index.words)]
+    }
+
     static func < (left: IndexOfType, right: IndexOfType) -> Bool {
         (left.typeName, Name(left.index.words)) < (right.typeName, Name(right.index.words))
-    }
-}
-
-extension AdviceView.RefusalRow {
-    fileprivate init(_ refusal: QueryStatistics.Refusal, in schema: Schema, works: IndexWorks, visit: Visit) {
-        let type = schema.types[refusal.query.recordType]
-        sentence = QuerySentence.text(of: refusal.query, type: type)
-        reasons = refusal.problems.map(\.error.reason)
-        count = Digits.count(refusal.count, "time")
-        last = ValueView(.time(refusal.last))
-        user = visit.people.name(of: refusal.userRecordName)
-        let missing = IndexNeeds(refusal.problems, of: refusal.query, type: type, building: works.builds)
-        isBuilding = refusal.problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
-        needs = missing.count == 0 ? nil : missing.text
-        query = QueryForm(refusal.query, of: type).map { visit.place.link("query", $0.parameters) }
-        button =
-            missing.count == 0
-            ? nil
-            : Frame.Link(
-                text: missing.count == 1 ? "Add the index" : "Add \(missing.count) indexes",
-                href: visit.place.link("type/indexes"))
-        fields =
-            [
-                Frame.Hidden(name: "type", value: refusal.query.recordType.string),
-                Frame.Hidden(name: "back", value: visit.place.link("advice")),
-            ] + missing.fields
-    }
-}
-
-extension AdviceView.IndexRow {
-    fileprivate init(_ place: IndexOfType, use: QueryStatistics.Use?, visit: Visit) {
-        typeName = place.typeName.string
-        typeHref = visit.place.link("type", [("type", place.typeName.string)])
-        index = place.index.words
-        uses = use.map { Digits.grouped($0.count) }
-        last = use.map { ValueView(.time($0.last)) }
-        drop = AdviceView.Drop(place, visit: visit)
-    }
-}
-
-extension AdviceView.Drop {
-    fileprivate init?(_ place: IndexOfType, visit: Visit) {
-        let value: String
-        switch place.index {
-        case .field(let key, let indexes):
-            guard visit.canEditSchema, let name = indexes.names.first else { return nil }
-            value = "\(key.schemaName):\(name)"
-            action = visit.place.link("type/indexes")
-        case .composite(let index):
-            guard visit.database.can(.editSchema) else { return nil }
-            value = "\(place.typeName)/\(index.filter.schemaName):\(index.sort.schemaName)"
-            action = visit.place.link("composites/change")
-        case .recordNames: return nil
-        }
-        fields = [
-            Frame.Hidden(name: "type", value: place.typeName.string), Frame.Hidden(name: "drop", value: value),
-            Frame.Hidden(name: "back", value: visit.place.link("advice")),
-        ]
-        label = "Delete \(place.index.words) of \(place.typeName)"
     }
 }

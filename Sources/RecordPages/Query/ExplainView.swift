@@ -16,7 +16,8 @@ package struct ExplainView: Page {
     let complaint: PageError?
     /// A remark in place of an explanation, for example about an unreadable value.
     let remark: String?
-    let answer: Explained?
+    /// The explanation.
+    let parts: [any Component]
     /// The composite indexes that would serve the query and are still building.
     let works: IndexWorkPanel?
     /// True if the page waits for the indexes. It does not explain the query until they are complete, to avoid a run
@@ -43,7 +44,7 @@ extension ExplainView {
         guard let typeName = form.type else {
             return ExplainView(
                 title: "Explain", folded: nil, editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil,
-                remark: nil, answer: nil, works: nil,
+                remark: nil, parts: [], works: nil,
                 isWaiting: false, now: "", code: nil)
         }
         let known = visit.schema?.types[typeName]
@@ -58,16 +59,20 @@ extension ExplainView {
         let isAskedNow = visit.fields["now"] != nil
         let isWaiting = awaited != nil && plan.canRun && !isDraft && !isAskedNow
         func page(
-            refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, answer: Explained? = nil
+            refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil,
+            _ explanation: QueryExplanation? = nil
         ) -> ExplainView {
-            let isRun = answer?.isRun ?? false
+            let isRun = explanation?.problems.isEmpty ?? false
+            let parts = explanation.map {
+                self.parts(of: $0, sentence: QuerySentence.text(of: plan.query, type: type, title: title), form, visit)
+            }
             return ExplainView(
                 title: "Explain · \(typeName)",
                 folded: form.folded(
                     plan, type: known, outcome: isRun ? "explained" : "not explained", isAnswered: isRun, visit: visit,
                     title: title), editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint,
                 remark: remark,
-                answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
+                parts: parts ?? [], works: isWaiting || explanation != nil ? awaited : nil, isWaiting: isWaiting,
                 now: visit.place.link("explain", form.parameters + [("now", "1")]),
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil)
         }
@@ -89,9 +94,7 @@ extension ExplainView {
                 : QueryRefusal(
                     explanation.problems, plan: plan, form: form, type: known, works: works,
                     back: visit.place.link("explain", form.parameters), visit: visit)
-            return page(
-                refusal: refusal,
-                answer: Explained(explanation, plan: plan, form: form, type: type, title: title, visit: visit))
+            return page(refusal: refusal, explanation)
         } catch let error as RecordError {
             return page(complaint: PageError(error))
         }
@@ -109,104 +112,108 @@ extension IndexBuildProgress {
 
 // MARK: - Explanation
 
-/// An explanation in the format of the page.
-struct Explained: ViewModel {
-    struct CandidateRow: ViewModel {
-        let index: String
-        let clause: String
-        let standing: String
-        /// `has`, `lacks` or empty. Determines the style of the mark.
-        let tone: String
-        let isUsed: Bool
-        let entries: String?
-        let reason: String
-    }
-
-    struct Statement: ViewModel {
-        let text: String
-        let plan: [String]
-    }
-
-    struct Advice: ViewModel {
-        let text: String
-        let fields: [Frame.Hidden]
-    }
-
-    let sentence: String
-    /// True if the engine ran the query. Otherwise it read nothing.
-    let isRun: Bool
-    let summary: String
-    let entriesRead: String
-    let recordsRead: String
-    let recordsReturned: String
-    let funnel: QueryFunnel?
-    let more: String?
-    let milliseconds: String
-    /// The number of entries or records read per returned record.
-    let ratio: String?
-    let isWasteful: Bool
-    let candidates: [CandidateRow]
-    let statements: [Statement]
-    let advice: [Advice]
-    let canAdvise: Bool
-    let action: String
-}
-
-extension Explained {
+extension ExplainView {
     /// The reads per returned record from which the page calls a query expensive.
     private static let wastefulRatio = 10
 
-    init(
-        _ explanation: QueryExplanation, plan: CheckedQuery, form: QueryForm, type: RecordType,
-        title: (Reference) -> String?, visit: Visit
-    ) {
-        sentence = QuerySentence.text(of: plan.query, type: type, title: title)
-        isRun = explanation.problems.isEmpty
-        summary = explanation.summary
-        entriesRead = Digits.grouped(explanation.entriesRead)
-        recordsRead = Digits.grouped(explanation.recordsRead)
-        recordsReturned = Digits.grouped(explanation.recordsReturned)
-        funnel = QueryFunnel(explanation)
-        more = explanation.hasMore ? "more follow" : nil
-        milliseconds = Digits.fixed(
-            explanation.milliseconds, explanation.milliseconds < 1 ? 2 : explanation.milliseconds < 100 ? 1 : 0)
+    private static func parts(
+        of explanation: QueryExplanation, sentence: String, _ form: QueryForm, _ visit: Visit
+    ) -> [any Component] {
+        var parts: [any Component] = []
+        if explanation.problems.isEmpty { parts.append(result(explanation, sentence)) }
+        let back = visit.place.link("explain", form.parameters)
+        parts += explanation.advice.map { advice(of: $0, form, back: back, visit) }
+        if !explanation.candidates.isEmpty {
+            parts.append(
+                Section(
+                    "considered", "Indexes considered",
+                    [
+                        Table(
+                            "Indexes considered",
+                            ["index", "for", "use", .number("entries"), .column("why", "wide")],
+                            explanation.candidates.map(row))
+                    ]))
+        }
+        if !explanation.statements.isEmpty {
+            let statements: [any Component] = explanation.statements.flatMap { statement -> [any Component] in
+                [
+                    CodeBlock("A statement", Inline(statement.text)),
+                    Listing(statement.plan.map { .code($0) }, style: "plan"),
+                ]
+            }
+            parts.append(Section("engine", "The engine's plan", statements))
+        }
+        return parts
+    }
+
+    private static func result(_ explanation: QueryExplanation, _ sentence: String) -> Section {
+        let returned = explanation.recordsReturned
+        let counts = Figures([
+            JobProgress.Figure("entries read", Digits.grouped(explanation.entriesRead)),
+            JobProgress.Figure("records read", Digits.grouped(explanation.recordsRead)),
+            JobProgress.Figure(
+                "records returned", Digits.grouped(returned), note: explanation.hasMore ? "more follow" : nil),
+        ])
         // The records read are among the entries read, so the larger number is the total work.
         let work = max(explanation.entriesRead, explanation.recordsRead)
-        let returned = explanation.recordsReturned
-        ratio = returned == 0 ? nil : Digits.fixed(Double(work) / Double(returned), work < returned * 10 ? 1 : 0)
-        isWasteful = work > max(returned, 1) * Self.wastefulRatio && work > 100
-        candidates = explanation.candidates.map { CandidateRow($0) }
-        statements = explanation.statements.map { Statement(text: $0.text, plan: $0.plan) }
-        let back = visit.place.link("explain", form.parameters)
-        advice = explanation.advice.map { index in
-            Advice(
-                text: index.words,
-                fields: [
-                    Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "back", value: back),
-                    Frame.Hidden(name: "filter", value: index.filter.schemaName.string),
-                    Frame.Hidden(name: "sort", value: index.sort.schemaName.string),
-                ])
-        }
-        // Composite indexes are specific to Skylight, so production allows them too.
-        canAdvise = visit.database.can(.editSchema)
-        action = visit.place.link("composites/change")
+        let isWasteful = work > max(returned, 1) * wastefulRatio && work > 100
+        let ratio = JobProgress.Figure(
+            "reads per record returned",
+            Digits.fixed(Double(work) / Double(max(returned, 1)), work < returned * 10 ? 1 : 0),
+            tone: isWasteful ? "warn" : nil)
+        let milliseconds = explanation.milliseconds
+        let time = JobProgress.Figure(
+            "time", "\(Digits.fixed(milliseconds, milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0)) ms")
+        let funnel: [any Component] = QueryFunnel(explanation).map { [$0] } ?? []
+        return Section(
+            "result", Inline(sentence), style: "explained",
+            [
+                Paragraph(Inline(explanation.summary)), Columns(style: "funnel", funnel + [counts]),
+                Figures(returned == 0 ? [time] : [ratio, time]),
+            ])
+    }
+
+    /// The offer of a composite index. They are specific to Skylight, so production allows them too.
+    private static func advice(of index: CompositeIndex, _ form: QueryForm, back: String, _ visit: Visit) -> Note {
+        let fields = [
+            ("type", form.type?.string ?? ""), ("back", back), ("filter", index.filter.schemaName.string),
+            ("sort", index.sort.schemaName.string),
+        ]
+        let button = Form(
+            .line, visit.place.link("composites/change"), hidden: fields.map { Frame.Hidden(name: $0, value: $1) }, [],
+            button: "Add composite index \(index.words)", buttonStyle: "go")
+        return Note(
+            remark: "A composite index \(index.words) would return these records in order.",
+            "It belongs to Skylight: schema files do not contain it, and no query requires it.",
+            visit.database.can(.editSchema) ? [button] : [])
+    }
+
+    private static func row(_ candidate: QueryExplanation.Candidate) -> Table.Row {
+        let (standing, tone) = candidate.use.words
+        return Table.Row(
+            [
+                .code(candidate.index.words), Inline(candidate.clause), .badge(standing, tone),
+                candidate.entriesWords.map { Inline($0) } ?? .faint("not counted"), Inline(candidate.reason),
+            ], tone == "has" ? .used : nil)
     }
 }
 
-extension Explained.CandidateRow {
-    init(_ candidate: QueryExplanation.Candidate) {
-        index = candidate.index.words
-        clause = candidate.clause
-        reason = candidate.reason
-        entries = candidate.entries.map { "\(Digits.grouped($0))\(candidate.isCutOff ? " or more" : "")" }
-        switch candidate.use {
-        case .servesFilter: (standing, tone, isUsed) = ("serves the filter", "has", true)
-        case .servesSort: (standing, tone, isUsed) = ("serves the sort", "has", true)
-        case .servesBoth: (standing, tone, isUsed) = ("serves filter and sort", "has", true)
-        case .narrows: (standing, tone, isUsed) = ("narrows", "has", true)
-        case .passedOver: (standing, tone, isUsed) = ("not used", "", false)
-        case .beingBuilt: (standing, tone, isUsed) = ("being built", "lacks", false)
-        case .missing: (standing, tone, isUsed) = ("missing", "lacks", false)
+extension QueryExplanation.Candidate {
+    /// `1,000 or more`; `nil` if they were not counted.
+    var entriesWords: String? { entries.map { "\(Digits.grouped($0))\(isCutOff ? " or more" : "")" } }
+}
+
+extension QueryExplanation.IndexUse {
+    /// The use of an index, and the tone of its mark: `has` if the query uses it.
+    var words: (standing: String, tone: String) {
+        switch self {
+        case .servesFilter: ("serves the filter", "has")
+        case .servesSort: ("serves the sort", "has")
+        case .servesBoth: ("serves filter and sort", "has")
+        case .narrows: ("narrows", "has")
+        case .passedOver: ("not used", "")
+        case .beingBuilt: ("being built", "lacks")
+        case .missing: ("missing", "lacks")
         }
     }
 }
@@ -215,7 +222,9 @@ extension Explained.CandidateRow {
 
 /// The work of a query as a drawing that narrows: the index entries that it read, the records that it read, and those
 /// that it returned.
-struct QueryFunnel: ViewModel {
+struct QueryFunnel: Component {
+    static let template = "query_funnel"
+
     struct Stage: ViewModel {
         /// `entries`, `records` or `returned`.
         let tone: String
