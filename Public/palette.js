@@ -75,7 +75,7 @@ class Palette {
       if (!answer.ok) throw new Error('no page')
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
       if (abort.signal.aborted) return
-      this.#show(text, page.querySelector('[data-found]'))
+      this.#show(text, page.querySelector('main .hits'))
     } catch {
       // Enter leads to the page that lists the same.
       if (!abort.signal.aborted) this.found.replaceChildren()

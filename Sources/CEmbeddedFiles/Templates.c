@@ -115,9 +115,6 @@ static const char edit_time_mustache[] = {
 static const char empty_state_mustache[] = {
 #embed "../../Templates/components/empty_state.mustache" suffix(, 0)
 };
-static const char error_card_mustache[] = {
-#embed "../../Templates/error_card.mustache" suffix(, 0)
-};
 static const char error_codes_mustache[] = {
 #embed "../../Templates/error_codes.mustache" suffix(, 0)
 };
@@ -150,9 +147,6 @@ static const char field_row_mustache[] = {
 };
 static const char figures_mustache[] = {
 #embed "../../Templates/components/figures.mustache" suffix(, 0)
-};
-static const char find_mustache[] = {
-#embed "../../Templates/find.mustache" suffix(, 0)
 };
 static const char find_box_mustache[] = {
 #embed "../../Templates/find_box.mustache" suffix(, 0)
@@ -382,6 +376,9 @@ static const char saved_queries_mustache[] = {
 static const char schema_changes_mustache[] = {
 #embed "../../Templates/schema_changes.mustache" suffix(, 0)
 };
+static const char search_group_mustache[] = {
+#embed "../../Templates/search_group.mustache" suffix(, 0)
+};
 static const char section_mustache[] = {
 #embed "../../Templates/components/section.mustache" suffix(, 0)
 };
@@ -402,9 +399,6 @@ static const char sign_in_mustache[] = {
 };
 static const char sign_in_end_mustache[] = {
 #embed "../../Templates/sign_in_end.mustache" suffix(, 0)
-};
-static const char signature_mustache[] = {
-#embed "../../Templates/signature.mustache" suffix(, 0)
 };
 static const char signed_in_mustache[] = {
 #embed "../../Templates/signed_in.mustache" suffix(, 0)
@@ -562,7 +556,6 @@ static const struct embedded_file files[] = {
     {"edit_text.mustache", edit_text_mustache},
     {"edit_time.mustache", edit_time_mustache},
     {"empty_state.mustache", empty_state_mustache},
-    {"error_card.mustache", error_card_mustache},
     {"error_codes.mustache", error_codes_mustache},
     {"errors.mustache", errors_mustache},
     {"explain.mustache", explain_mustache},
@@ -574,7 +567,6 @@ static const struct embedded_file files[] = {
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
     {"figures.mustache", figures_mustache},
-    {"find.mustache", find_mustache},
     {"find_box.mustache", find_box_mustache},
     {"first_steps.mustache", first_steps_mustache},
     {"fold.mustache", fold_mustache},
@@ -651,6 +643,7 @@ static const struct embedded_file files[] = {
     {"result_files.mustache", result_files_mustache},
     {"saved_queries.mustache", saved_queries_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
+    {"search_group.mustache", search_group_mustache},
     {"section.mustache", section_mustache},
     {"share.mustache", share_mustache},
     {"share_link.mustache", share_link_mustache},
@@ -658,7 +651,6 @@ static const struct embedded_file files[] = {
     {"shortcuts.mustache", shortcuts_mustache},
     {"sign_in.mustache", sign_in_mustache},
     {"sign_in_end.mustache", sign_in_end_mustache},
-    {"signature.mustache", signature_mustache},
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
     {"storage_meter.mustache", storage_meter_mustache},

@@ -39,7 +39,7 @@ class Hand:
             self.page.wait_for_url(lambda url: url != here)
             # The page lists several results, and one that is meant opens at once.
             if "/find?" in self.page.url:
-                self.page.locator("main [data-found] a").first.click()
+                self.page.locator("main .hits a").first.click()
             return
         self._wait()
         self.page.keyboard.press("/")

@@ -5,90 +5,110 @@ internal import HTTPServing
 internal import Records
 
 /// The page that checks the signature of a pasted request, and shows the message that the signature should cover.
-package struct SignatureView: Page {
-    package static let template = "signature"
-    package static let tab = Tab.signature
-
-    struct Part: ViewModel {
-        let name: String
-        let text: String
-        let note: String?
-    }
-
-    struct Result: ViewModel {
-        /// `nil` if the diagnosis contains it.
-        let verdict: String?
-        /// `good`, `bad` or `plain`.
-        let tone: String
-        let diagnosis: Diagnosis?
-        /// True if the page lists the parts. A diagnosis lists them itself.
-        let isLaidOut: Bool
-        let parts: [Part]
-        let message: String
-        /// Remarks that do not concern the signature.
-        let remarks: [String]
-    }
-
-    package let title = Self.tab.title
-    let action: String
-    let form: SignatureForm
-    let complaint: PageError?
-    let result: Result?
-
-    package static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
+package enum SignatureView {
+    package static func load(_ visit: Visit) -> ComponentPage { page(SignatureForm(), [], visit) }
 
     package static func check(_ visit: Visit) async throws -> Answer {
         let written = SignatureForm(visit.fields)
         do {
             let form = try await WorkPool.prompt.run(on: written.length) { try written.read() }
-            return .page(SignatureView(form, try await Result.of(form, visit), nil, visit))
+            return .page(page(form, try await result(of: form, visit), visit))
         } catch let error as RecordError where error.code == .badRequest {
-            return .page(SignatureView(written, nil, PageError(error), visit))
+            return .page(page(written, [Note(bad: error.reason)], visit))
         }
     }
 
-    private init(_ form: SignatureForm, _ result: Result?, _ complaint: PageError?, _ visit: Visit) {
-        action = visit.place.link("keys/signature")
-        self.form = form
-        self.result = result
-        self.complaint = complaint
+    private static func page(_ form: SignatureForm, _ result: [any Component], _ visit: Visit) -> ComponentPage {
+        ComponentPage(
+            .signature,
+            PageHead(
+                Tab.signature.title,
+                [
+                    "Paste a signed request. The page shows the message that must be signed, and checks the signature if the key is registered here. The page of a refused request shows the same."
+                ]), result + inputs(form, visit.place.link("keys/signature")))
     }
-}
 
-// MARK: - Result
+    /// A command, or the parts of the request. Those of a command that was read can be changed, and checked again.
+    private static func inputs(_ form: SignatureForm, _ action: String) -> [any Component] {
+        let remarks: [any Component] = form.remarks.map { Note(warning: $0) }
+        return [
+            Section(
+                "command", "As a curl command",
+                remarks + [
+                    Form(
+                        .grid, action,
+                        [
+                            FormField(
+                                .area(rows: 10), "curl", "The command", value: form.curl,
+                                placeholder: "curl 'http://…/database/1/…' -H 'X-Apple-CloudKit-Request-KeyID: …' …")
+                        ], button: "Check", buttonStyle: "go", buttonLabel: "Check the command")
+                ]),
+            Section(
+                "parts", "Or its parts",
+                [
+                    Form(
+                        .grid, action,
+                        [
+                            FormField(
+                                .code, "target", "Path with query", value: form.target,
+                                placeholder:
+                                    "/database/1/iCloud.com.example.App/development/public/records/query"),
+                            FormField(.code, "date", "Date", value: form.date, placeholder: "2026-11-22T08:30:00Z"),
+                            FormField(.code, "keyID", "Key ID", value: form.keyID),
+                            FormField(
+                                .code, "signature", "Signature", value: form.signature, placeholder: "MEUCIQ…"),
+                            FormField(.area(rows: 4), "body", "Body", value: form.body),
+                        ], button: "Check", buttonLabel: "Check the parts")
+                ]),
+        ]
+    }
 
-extension SignatureView.Result {
+    // MARK: Result
+
     /// Checks a request as the web services would, and lists the parts that the signature must cover.
-    static func of(_ form: SignatureForm, _ visit: Visit) async throws -> SignatureView.Result {
+    private static func result(of form: SignatureForm, _ visit: Visit) async throws -> [any Component] {
         let body = Array(form.body.utf8)
         let hash = try await WorkPool.prompt.run(on: body.count) { RequestSignature.bodyHash(body) }
         let now = Date()
         let date = form.date.isEmpty ? RequestSignature.date(of: Int64(now.timeIntervalSince1970)) : form.date
-        let parts = [
-            SignatureView.Part(
-                name: "date", text: date,
-                note: form.date.isEmpty
-                    ? "the current time, because the request has none; \(SignatureForm.dateHeader) must have the same value"
-                    : nil),
-            SignatureView.Part(
-                name: "body hash", text: hash,
-                note: body.isEmpty
-                    ? "SHA-256 of no bytes, in base64; for an empty body this part may also be empty"
-                    : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"),
-            SignatureView.Part(name: "target", text: form.target, note: nil),
+        let (verdict, diagnosis) = try await verdict(on: form, body, now, visit)
+        // A diagnosis of the signature lists the parts itself.
+        if diagnosis?.message != nil { return [verdict] }
+        let dateNote =
+            form.date.isEmpty
+            ? "the current time, because the request has none; \(SignatureForm.dateHeader) must have the same value"
+            : ""
+        let hashNote =
+            body.isEmpty
+            ? "SHA-256 of no bytes, in base64; for an empty body this part may also be empty"
+            : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"
+        let parts = [("date", date, dateNote), ("body hash", hash, hashNote), ("target", form.target, "")]
+        let message = RequestSignature.message(date: date, body: body, target: form.target)
+        return [
+            verdict,
+            Section(
+                "message", "The message",
+                [
+                    Facts(
+                        style: "wide",
+                        parts.map { Facts.Fact(Inline($0), "\(.code($1)) \(.faint(Inline($2)))") }),
+                    CodeBlock("The message to sign", Inline(message)),
+                    Paragraph.faint(
+                        "Sign these bytes with ECDSA over P-256 and SHA-256. Send the signature in ASN.1 DER, encoded in base64."
+                    ),
+                ]),
         ]
-        func result(_ verdict: String?, _ tone: String, _ diagnosis: Diagnosis? = nil, remarks: [String] = [])
-            -> SignatureView.Result
-        {
-            SignatureView.Result(
-                verdict: verdict, tone: tone, diagnosis: diagnosis, isLaidOut: diagnosis?.message == nil, parts: parts,
-                message: RequestSignature.message(date: date, body: body, target: form.target), remarks: remarks)
-        }
+    }
+
+    private static func verdict(
+        on form: SignatureForm, _ body: [UInt8], _ now: Date, _ visit: Visit
+    ) async throws -> (any Component, Diagnosis?) {
         if form.keyID.isEmpty || form.signature.isEmpty {
             let missing =
                 form.keyID.isEmpty && form.signature.isEmpty
                 ? "a key ID and a signature" : form.keyID.isEmpty ? "a key ID" : "a signature"
-            return result("There is no signature to check without \(missing). Below is the message to sign.", "plain")
+            let words = "There is no signature to check without \(missing). Below is the message to sign."
+            return (Note(remark: words), nil)
         }
         let place = form.place ?? (visit.place.address.container, visit.place.address.environment)
         let request = SignedRequest(
@@ -102,15 +122,22 @@ extension SignatureView.Result {
         }
         switch verdict {
         case .accepted(let key):
-            return result("The signature is correct: the key ‘\(key.name)’ signed this message.", "good")
-        case .refused(let problem)
-        where problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }:
-            return result(
-                "The signature is correct, but its date is too old or in the future.", "plain", Diagnosis(problem),
-                remarks: [
-                    "A request is accepted if its date is within \(RequestSignature.window / 60) minutes of this server's clock."
-                ])
-        case .refused(let problem): return result(nil, "bad", Diagnosis(problem))
+            return (Note(good: "The signature is correct: the key ‘\(key.name)’ signed this message."), nil)
+        case .refused(let problem):
+            let diagnosis = Diagnosis(problem)
+            let isLate =
+                problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }
+            let notes: [any Component] =
+                !isLate
+                ? []
+                : [
+                    Paragraph("The signature is correct, but its date is too old or in the future."),
+                    Paragraph(
+                        "A request is accepted if its date is within \(String(RequestSignature.window / 60)) minutes of this server's clock."
+                    ),
+                ]
+            let style = isLate ? "note diagnosis" : "note bad diagnosis"
+            return (Section("verdict", "Verdict", style: style, notes + [diagnosis]), diagnosis)
         }
     }
 
@@ -132,7 +159,7 @@ extension SignatureView.Result {
 // MARK: - Form
 
 /// A pasted signed request: as a `curl` command, or as separate parts.
-package struct SignatureForm: ViewModel {
+package struct SignatureForm: Sendable {
     /// The size limit of a body, in bytes.
     package static let bodyLimit = 4 << 20
 

@@ -3,7 +3,9 @@ internal import Records
 package import RequestLog
 
 /// The reason why credentials were refused, with the expected and the received parts side by side.
-package struct Diagnosis: ViewModel {
+package struct Diagnosis: Component {
+    package static let template = "diagnosis"
+
     /// One part of the signed message.
     struct Part: ViewModel {
         let name: String

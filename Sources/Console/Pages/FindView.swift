@@ -4,28 +4,15 @@ internal import Records
 internal import RequestLog
 
 /// Everything that a text may mean, by kind. Without a text, the pages and actions of the place.
-package struct FindView: Page {
-    package static let template = "find"
-    package static let tab = Tab.home
-
-    package let title = "Find"
-    let text: String
-    let hasText: Bool
-    let groups: [SearchGroup]
-    /// A sentence if nothing is found.
-    let nothing: String?
-    /// A sentence about records that were not searched.
-    let remark: String?
-    let back: String
-
+package enum FindView {
     /// Lists what the text may mean while somebody types it. iCloud is not asked for that.
-    package static func load(_ visit: Visit) async throws -> FindView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         try await load(visit, isExplained: false)
     }
 
     /// Lists what the text of the request may mean in a place.
     /// - Parameter isExplained: true if the text was looked for as a token of all containers, and is none.
-    fileprivate static func load(_ visit: Visit, isExplained: Bool) async throws -> FindView {
+    fileprivate static func load(_ visit: Visit, isExplained: Bool) async throws -> ComponentPage {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         let words = SearchWords(text)
         let records = try await RecordMatches(words, visit)
@@ -55,10 +42,9 @@ package struct FindView: Page {
             words.isEmpty ? nil : SearchGroup("Users", of: users(visit), words),
             containers(visit.containers, visit.accounts, words),
         ]
-        return FindView(
-            text: text, groups: sorted(groups),
-            nothing: "Nothing in this database has a name or a title with this text.", remark: records.remark,
-            back: visit.place.link(Tab.query.rawValue))
+        return page(
+            text, groups, nothing: "Nothing in this database has a name or a title with this text.",
+            remark: records.remark, back: visit.place.link(Tab.query.rawValue))
     }
 
     /// Lists the containers with a text in their names.
@@ -66,26 +52,35 @@ package struct FindView: Page {
         .page(try await load(asked))
     }
 
-    fileprivate static func load(_ asked: ConsoleRequest) async throws -> FindView {
+    fileprivate static func load(_ asked: ConsoleRequest) async throws -> ComponentPage {
         let console = asked.console
         let containers = try await asked.stopwatch.measure { try await console.containers() }
         let text = (asked.query["q"] ?? "").trimmingSpaces
         let words = SearchWords(text)
         let actions = console.connections == nil ? [] : [Found("Connect a container in iCloud", href: "/connect")]
-        return FindView(
-            text: text,
-            groups: sorted([
-                Self.containers(containers, console.accounts, words), SearchGroup("Actions", of: actions, words),
-            ]),
+        return page(
+            text,
+            [Self.containers(containers, console.accounts, words), SearchGroup("Actions", of: actions, words)],
             nothing: "No container has a name with this text, and no record, type or zone has exactly this name.",
             remark: nil, back: "/")
     }
 
-    private init(text: String, groups: [SearchGroup], nothing: String, remark: String?, back: String) {
-        (self.groups, self.remark, self.back) = (groups, remark, back)
-        self.text = PastedValue(text).holdsCredential ? "…" : text
-        hasText = !text.isEmpty
-        self.nothing = groups.isEmpty ? nothing : nil
+    /// - Parameters:
+    ///   - nothing: a sentence if nothing is found.
+    ///   - remark: a sentence about records that were not searched.
+    private static func page(
+        _ text: String, _ groups: [SearchGroup?], nothing: String, remark: String?, back: String
+    ) -> ComponentPage {
+        var parts: [any Component] = sorted(groups)
+        if parts.isEmpty { parts.append(Paragraph(Inline(nothing))) }
+        if let remark { parts.append(Paragraph.faint(Inline(remark))) }
+        let shown = PastedValue(text).holdsCredential ? "…" : text
+        return ComponentPage(
+            .home,
+            PageHead(
+                "Find",
+                text.isEmpty ? [] : ["Pages, records and more with \(.code(shown)) in their names, in any case."],
+                actions: [.button("Back", back)]), [Columns(style: "hits", parts)])
     }
 
     /// Groups with an exact match come first.
@@ -222,7 +217,9 @@ struct Found: ViewModel {
 }
 
 /// The matches of one kind, the better ones first.
-struct SearchGroup: ViewModel {
+struct SearchGroup: Component {
+    static let template = "search_group"
+
     let title: String
     let items: [Found]
     /// `12 more: type more of the name`.

@@ -19,7 +19,8 @@ package struct ErrorsView: Page {
     let problem: String?
     /// The error that caused all the others, if it is known.
     let cause: String?
-    let errors: [ErrorCard]
+    /// What each error means, those that wrap others first.
+    let errors: [Section]
     let isCut: Bool
     /// True if no text was pasted, so that the code tables are the main content.
     let isFirst: Bool
@@ -40,7 +41,7 @@ extension ErrorsView {
         return ErrorsView(
             action: visit.place.link("errors"), text: pasted.shown, line: pasted.line, omission: pasted.omission,
             problem: read.flatMap(problem),
-            cause: read.flatMap(cause), errors: read?.errors.map { ErrorCard($0, visit: visit) } ?? [],
+            cause: read.flatMap(cause), errors: (read?.errors ?? []).enumerated().map { card($1, number: $0, visit) },
             isCut: read?.isCut ?? false, isFirst: isFirst,
             hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find,
             lists: lists,
@@ -77,75 +78,52 @@ extension ErrorsView {
 
 // MARK: - One error
 
-/// One error from a pasted text.
-struct ErrorCard: ViewModel {
-    struct Fact: ViewModel {
-        let name: String
-        let text: String
-        /// True if users are likely to copy the text, as with identifiers.
-        let isCode: Bool
-    }
-
-    /// A CSS class for the indentation.
-    let depth: String
-    let name: String
-    /// `CKErrorDomain 21`, `HTTP 404 where the whole request fails`.
-    let numbers: String?
-    let subject: String?
-    /// The server's message.
-    let message: String?
-    let meaning: String?
-    let remedy: String?
-    /// The cause behind the server's message.
-    let cause: String?
-    let causeRemedy: String?
-    /// How sure the cause is.
-    let evidence: String?
-    /// Why the server refused the credentials of the request; it knows more than it answers.
-    let diagnosis: Diagnosis?
-    let retry: String?
-    /// `good`, `warn` or `bad`.
-    let retryTone: String?
-    let facts: [Fact]
-    /// The request that caused the error, if the log of this server has it.
-    let request: Frame.Link?
-    let requestFacts: String?
-    let hasNoRequest: Bool
-
+extension ErrorsView {
     /// The maximum indentation. Deeper errors use it too.
     private static let depths = 4
 
-    init(_ error: ReadError, visit: Visit) {
-        let code = error.code
-        let known = error.knownReason
-        depth = "depth\(min(error.depth, Self.depths))"
-        name = code?.name ?? error.name ?? error.domain ?? "An error recognised by its text"
-        numbers = Self.numbers(error, code)
-        subject = error.subject
-        message = error.message
-        meaning =
-            code?.meaning
-            ?? (error.domain == nil || error.domain == "CKErrorDomain" ? nil : Self.meaning(of: error.domain))
-        remedy = code?.remedy
-        cause = known?.cause
-        causeRemedy = known?.remedy
-        evidence = known?.evidence.title
-        retry = code?.retry.title
-        retryTone = code.map(Self.tone)
-        facts = Self.facts(error)
+    private static func card(_ error: ReadError, number: Int, _ visit: Visit) -> Section {
+        let (code, known) = (error.code, error.knownReason)
+        let name = code?.name ?? error.name ?? error.domain ?? "An error recognised by its text"
+        let subject: Inline? = error.subject.map { " \(.faint("of")) \($0)" }
+        let numbers = numbers(error, code).map { Inline.faint(Inline($0)) } ?? ""
+        let retry = code.map { Inline($0.retry.title).styled(tone($0)) } ?? ""
+        var parts: [any Component] = [Paragraph((numbers + retry).styled("told"))]
+        if let message = error.message { parts.append(CodeBlock("The message", Inline(message))) }
+        func add(_ lead: String, _ text: String?) {
+            if let text { parts.append(Paragraph("\(strong: lead) \(text)")) }
+        }
+        add("Cause:", known?.cause)
+        add("Remedy:", known?.remedy)
+        if let known { parts.append(Paragraph.faint("How sure: \(known.evidence.title)")) }
+        let meaning = error.domain == nil || error.domain == "CKErrorDomain" ? nil : meaning(of: error.domain)
+        add(known == nil ? "Meaning:" : "Meaning of the code:", code?.meaning ?? meaning)
+        add(known == nil ? "Remedy:" : "Remedy for the code:", code?.remedy)
         let request = error.uuid.flatMap { visit.log.request($0.lowercased()) }
-        self.request = request.map { request in
-            Frame.Link(
-                text: "\(request.method) \(request.operation)", href: visit.place.link("requests", [("id", request.id)])
-            )
+        if let request {
+            // The server knows more about refused credentials than it answers.
+            if let authentication = request.authentication, let problem = authentication.problem {
+                let diagnosis = Diagnosis(problem, isSignature: authentication.way == .serverKey)
+                parts.append(
+                    Section("refused-\(number)", "Why it was refused", style: "note diagnosis", [diagnosis]))
+            }
+            let link = Inline.link(
+                "The request: \(request.method) \(request.operation)",
+                visit.place.link("requests", [("id", request.id)]), style: "button")
+            let facts =
+                "\(request.started.utcText) UTC, \(request.started.agoText(at: .now())), answered \(request.status) after \(Digits.fixed(request.milliseconds, 1)) ms"
+            parts.append(Paragraph("\(link) \(.faint(Inline(facts)))"))
         }
-        diagnosis = request?.authentication.flatMap { authentication in
-            authentication.problem.map { Diagnosis($0, isSignature: authentication.way == .serverKey) }
+        let facts = facts(error)
+        if !facts.isEmpty { parts.append(Facts(facts)) }
+        if error.uuid != nil, request == nil {
+            parts.append(
+                Paragraph.faint(
+                    "The request log has no request with this uuid. Another server answered it, or it is too old."))
         }
-        requestFacts = request.map { request in
-            "\(request.started.utcText) UTC, \(request.started.agoText(at: .now())), answered \(request.status) after \(Digits.fixed(request.milliseconds, 1)) ms"
-        }
-        hasNoRequest = error.uuid != nil && request == nil
+        return Section(
+            "error-\(number)", Inline(name).styled("mono") + (subject ?? ""),
+            style: "errorcard depth\(min(error.depth, depths))", parts)
     }
 
     private static func numbers(_ error: ReadError, _ code: ErrorCode?) -> String? {
@@ -173,23 +151,17 @@ struct ErrorCard: ViewModel {
         }
     }
 
-    private static func facts(_ error: ReadError) -> [Fact] {
-        var facts: [Fact] = []
-        func add(_ name: String, _ text: String?, isCode: Bool = true) {
-            if let text { facts.append(Fact(name: name, text: text, isCode: isCode)) }
+    private static func facts(_ error: ReadError) -> [Facts.Fact] {
+        var facts: [Facts.Fact] = []
+        if let wait = error.retryAfter {
+            let seconds = Digits.fixed(wait, wait == wait.rounded() ? 0 : 1)
+            facts.append(Facts.Fact("wait", "\(seconds) seconds before the retry"))
         }
-        add(
-            "wait", error.retryAfter.map { "\(Digits.fixed($0, $0 == $0.rounded() ? 0 : 1)) seconds before the retry" },
-            isCode: false)
-        add(
-            "change tags",
-            error.clientTag.flatMap { client in
-                error.serverTag.map { "the client sent \(client), the server has \($0)" }
-            }, isCode: false)
-        add("uuid", error.uuid)
-        add("operation", error.operationID)
-        add("container", error.container)
-        return facts
+        if let client = error.clientTag, let server = error.serverTag {
+            facts.append(Facts.Fact("change tags", "the client sent \(client), the server has \(server)"))
+        }
+        let codes = [("uuid", error.uuid), ("operation", error.operationID), ("container", error.container)]
+        return facts + codes.compactMap { name, code in code.map { Facts.Fact(Inline(name), .copyable($0)) } }
     }
 }
 
