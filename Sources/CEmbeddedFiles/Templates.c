@@ -256,9 +256,6 @@ static const char object_mustache[] = {
 static const char objects_entity_mustache[] = {
 #embed "../../Templates/objects_entity.mustache" suffix(, 0)
 };
-static const char other_place_mustache[] = {
-#embed "../../Templates/other_place.mustache" suffix(, 0)
-};
 static const char others_mustache[] = {
 #embed "../../Templates/others.mustache" suffix(, 0)
 };
@@ -309,9 +306,6 @@ static const char record_compare_mustache[] = {
 };
 static const char record_conflict_mustache[] = {
 #embed "../../Templates/record_conflict.mustache" suffix(, 0)
-};
-static const char record_copy_mustache[] = {
-#embed "../../Templates/record_copy.mustache" suffix(, 0)
 };
 static const char record_delete_mustache[] = {
 #embed "../../Templates/record_delete.mustache" suffix(, 0)
@@ -514,9 +508,6 @@ static const char who_sees_mustache[] = {
 static const char who_sees_node_mustache[] = {
 #embed "../../Templates/who_sees_node.mustache" suffix(, 0)
 };
-static const char zone_copy_mustache[] = {
-#embed "../../Templates/zone_copy.mustache" suffix(, 0)
-};
 
 static const struct embedded_file files[] = {
     {"admin_sign_in.mustache", admin_sign_in_mustache},
@@ -603,7 +594,6 @@ static const struct embedded_file files[] = {
     {"notifications.mustache", notifications_mustache},
     {"object.mustache", object_mustache},
     {"objects_entity.mustache", objects_entity_mustache},
-    {"other_place.mustache", other_place_mustache},
     {"others.mustache", others_mustache},
     {"page_head.mustache", page_head_mustache},
     {"paragraph.mustache", paragraph_mustache},
@@ -621,7 +611,6 @@ static const struct embedded_file files[] = {
     {"record_clients.mustache", record_clients_mustache},
     {"record_compare.mustache", record_compare_mustache},
     {"record_conflict.mustache", record_conflict_mustache},
-    {"record_copy.mustache", record_copy_mustache},
     {"record_delete.mustache", record_delete_mustache},
     {"record_edit.mustache", record_edit_mustache},
     {"record_graph.mustache", record_graph_mustache},
@@ -689,7 +678,6 @@ static const struct embedded_file files[] = {
     {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
     {"who_sees_node.mustache", who_sees_node_mustache},
-    {"zone_copy.mustache", zone_copy_mustache},
     {0, 0},
 };
 

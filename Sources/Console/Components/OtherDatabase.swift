@@ -115,11 +115,26 @@ package struct OtherDatabaseInputs: ViewModel {
         }
         databases = scopes.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == database) }
         user = UserField(
-            visit.people, name: OtherDatabase.userField, label: "User", mark: mark,
+            visit.people, name: OtherDatabase.userField, id: OtherDatabase.userField, label: "User", mark: mark,
             selected: fields.text(OtherDatabase.userField) ?? visit.people.actor.handle)
         let place = visit.place.with { $0.address.scope = DatabaseScope(rawValue: database) ?? address.scope }
         zoneName = fields[OtherDatabase.zoneField] ?? offered ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
         self.zones = zones.prefix(Frame.zoneLimit).map { place.zoneText($0.zoneID) }
+    }
+
+    /// The inputs for a place that need not exist.
+    package var fields: [FormField] {
+        [
+            FormField(.choice(environments), OtherDatabase.environmentField, "environment"),
+            FormField(
+                .choice(databases), OtherDatabase.databaseField, "database",
+                hint: "the public database belongs to all users"),
+            FormField(.user(user), OtherDatabase.userField, "user"),
+            FormField(
+                .name, OtherDatabase.zoneField, "zone", value: zoneName,
+                hint: "created if missing; the public database has only its default zone", limit: ZoneID.nameLimit,
+                isRequired: true),
+        ]
     }
 }
 

@@ -255,42 +255,8 @@ struct RecordCopyPlan: Sendable {
 // MARK: - Preview
 
 /// The effects of copying records, as text for the page.
-struct RecordCopyPreview: ViewModel {
-    struct Row: ViewModel {
-        let recordName: String
-        let title: String?
-        let href: String
-        let type: String
-        let size: String
-        let files: String?
-        /// `new`, `is there already`, `is replaced`, `can’t be copied`.
-        let verdict: String
-        let tone: String
-        /// The link to the comparison with the record of the same name.
-        let compare: String?
-        /// The reason why the record can't be copied.
-        let problem: String?
-    }
-
-    struct Dangling: ViewModel {
-        let recordName: String
-        let field: String
-        let target: String
-        let consequence: String
-        let isRefused: Bool
-    }
-
-    let there: String
-    /// `12 records are copied. 3 are there already and are kept as they are.`
-    let summary: String
-    let isProduction: Bool
-    let makesZone: Bool
-    let additions: String?
-    /// The link to the page that deploys the schema that production lacks.
-    let deploy: String?
-    let rows: [Row]
-    let dangling: [Dangling]
-    let moreDangling: String?
+struct RecordCopyPreview {
+    let parts: [any Component]
     let fingerprint: String
     let canCopy: Bool
     let button: String
@@ -299,33 +265,11 @@ struct RecordCopyPreview: ViewModel {
         _ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherDatabase,
         _ existing: RecordCopier.Existing
     ) throws {
-        let visit = source.visit
-        there = other.words
-        isProduction = other.place.address.environment == .production
+        let isProduction = other.place.address.environment == .production
         let copied = plan.arriving
         let stops = existing == .refuse && !plan.taken.isEmpty
         let refused = existing == .refuse && !plan.problems.isEmpty
         canCopy = !copied.isEmpty && !stops && !refused
-        makesZone = canCopy && plan.zone == nil && !other.zoneID.isDefault
-        additions =
-            plan.additions.isEmpty ? nil : plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
-        deploy =
-            plan.lacksSchema && isProduction
-            ? visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue) : nil
-        rows =
-            try plan.items.map { try Row($0, visit, other, existing) }
-            + plan.gone.map { name in
-                Row(
-                    recordName: name.string, title: nil,
-                    href: visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default), type: "", size: "",
-                    files: nil,
-                    verdict: "deleted", tone: "deleted", compare: nil, problem: "It was deleted after you selected it")
-            }
-        dangling = plan.dangling.prefix(RecordCopyView.shownLimit).map { Dangling($0) }
-        let left = plan.dangling.count - RecordCopyView.shownLimit
-        moreDangling =
-            plan.isCutOff
-            ? "There are more references than were checked." : left > 0 ? "And \(Digits.grouped(left)) more." : nil
         fingerprint = plan.fingerprint
         button = "Copy \(Digits.count(copied.count, "record"))"
         var words: [String] = []
@@ -347,38 +291,99 @@ struct RecordCopyPreview: ViewModel {
             if taken > 0 { words.append("\(Digits.grouped(taken)) \(are) there already and \(are) \(then).") }
             if !plan.problems.isEmpty { words.append("\(Digits.grouped(plan.problems.count)) can’t be copied.") }
         }
-        summary = words.joined(separator: " ")
+        let summary = words.joined(separator: " ")
+        let makesZone = canCopy && plan.zone == nil && !other.zoneID.isDefault
+        let there: Inline =
+            "Into \(other.words).\(makesZone ? " Creates the zone." : "")\(isProduction ? " This is production." : "")"
+        var notes: [any Component] = []
+        if !plan.additions.isEmpty {
+            let additions = plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
+            notes.append(Paragraph("Saving adds to the schema there: \(.code(additions))"))
+        }
+        if plan.lacksSchema, isProduction {
+            let deploy = source.visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue)
+            notes.append(
+                Paragraph(
+                    "Production accepts only what its schema has. \(.link("Deploy the schema of development", deploy)), then copy."
+                ))
+        }
+        let rows =
+            try plan.items.map { try Self.row($0, source.visit, other, existing) }
+            + plan.gone.map { Self.row(gone: $0, source.visit) }
+        let records = Section(
+            "records", "Records",
+            [
+                Table(
+                    "Records to copy",
+                    [
+                        .column("recordName", "name"), "type", .number("size"), "files", "destination",
+                        .column("reason", "wide"),
+                    ], rows)
+            ])
+        parts =
+            [canCopy ? Note(good: summary, there, notes) : Note(bad: summary, there, notes)] + Self.dangling(plan)
+            + [records]
     }
-}
 
-extension RecordCopyPreview.Row {
-    fileprivate init(
+    /// The references whose targets are not there.
+    private static func dangling(_ plan: RecordCopyPlan) -> [any Component] {
+        if plan.dangling.isEmpty { return [] }
+        let rows = plan.dangling.prefix(RecordCopyView.shownLimit).map { dangling in
+            Table.Row([
+                Inline(dangling.recordName.string), Inline(dangling.field.string),
+                Inline(dangling.target.recordName.string),
+                dangling.action == .validate
+                    ? Inline("VALIDATE: the record is refused without it").styled("kind deleted")
+                    : "its target is missing there",
+            ])
+        }
+        let left = plan.dangling.count - RecordCopyView.shownLimit
+        let more =
+            plan.isCutOff
+            ? " There are more references than were checked." : left > 0 ? " And \(Digits.grouped(left)) more." : ""
+        return [
+            Section(
+                "missing", "References to missing records",
+                [
+                    Table(
+                        "References to missing records",
+                        [.column("record", "name"), "field", .column("refers to", "mono"), "result"], rows),
+                    Paragraph.faint("Copy those records too, or first.\(more)"),
+                ])
+        ]
+    }
+
+    private static func row(gone name: Name, _ visit: Visit) -> Table.Row {
+        let href = visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default)
+        return Table.Row([
+            .link(name.string, href), "", "", "", Inline("deleted").styled("kind deleted"),
+            "It was deleted after you selected it",
+        ])
+    }
+
+    private static func row(
         _ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherDatabase, _ existing: RecordCopier.Existing
-    ) throws {
+    ) throws -> Table.Row {
         let name = item.record.recordID.recordName
-        recordName = name.string
-        title = try visit.titles.title(of: item.record)
-        href = visit.place.link(toRecord: name, in: item.record.recordID.zoneID)
-        type = item.record.recordType.string
-        size = Digits.bytes(Int64(item.record.fields.bytes.count))
-        files = item.files == 0 ? nil : Digits.count(item.files, "file")
-        compare = item.existing == nil ? nil : RecordComparisonView.link(name, in: visit.place, with: name, other)
-        problem = item.problem?.reason
-        (verdict, tone) =
+        let href = visit.place.link(toRecord: name, in: item.record.recordID.zoneID)
+        let (verdict, tone) =
             item.problem != nil
             ? ("can’t be copied", "deleted")
             : item.existing == nil
                 ? ("new", "created")
                 : existing == .replace ? ("is replaced", "recreated") : ("is there already", "")
-    }
-}
-
-extension RecordCopyPreview.Dangling {
-    fileprivate init(_ dangling: RecordCopyPlan.Dangling) {
-        recordName = dangling.recordName.string
-        field = dangling.field.string
-        target = dangling.target.recordName.string
-        isRefused = dangling.action == .validate
-        consequence = isRefused ? "VALIDATE: the record is refused without it" : "its target is missing there"
+        let compare: Inline =
+            item.existing == nil
+            ? "" : " \(.link("compare", RecordComparisonView.link(name, in: visit.place, with: name, other)))"
+        return Table.Row([
+            Inline(
+                ValueView(
+                    try visit.titles.title(of: item.record).map {
+                        .record(title: $0, name: name.string, href: href, hint: nil)
+                    } ?? .link(name.string, href: href, hint: nil))),
+            Inline(item.record.recordType.string), Inline(Digits.bytes(Int64(item.record.fields.bytes.count))),
+            item.files == 0 ? .faint("–") : Inline(Digits.count(item.files, "file")),
+            Inline(verdict).styled("kind \(tone)") + compare, Inline(item.problem?.reason ?? ""),
+        ])
     }
 }

@@ -7,9 +7,7 @@ internal import RecordStore
 internal import Records
 
 /// Copies records to another place: the form, its preview, and the copy itself.
-package struct RecordCopyView: Page {
-    package static let template = "record_copy"
-    package static let tab = Tab.fetch
+package enum RecordCopyView {
     /// The field with the rule for existing records of the same names.
     static let existingField = "existing"
     /// The field with the fingerprint of the preview on the page.
@@ -28,23 +26,11 @@ package struct RecordCopyView: Page {
         /// The page to return to.
         let back: String
     }
-
-    package let title: String
-    let source: String
-    /// The records, as hidden fields of the form.
-    let picked: [Frame.Hidden]
-    let there: OtherDatabaseInputs
-    let existing: [Choice]
-    let preview: RecordCopyPreview?
-    let complaint: PageError?
-    let remark: String?
-    let action: String
-    let back: String
 }
 
 extension RecordCopyView {
     /// The form, with the preview if the address requests it.
-    package static func load(_ visit: Visit) async throws -> RecordCopyView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let source = try await source(visit)
         return visit.fields["do"] == "preview" ? try await preview(source) : page(source)
     }
@@ -72,7 +58,7 @@ extension RecordCopyView {
         }
     }
 
-    private static func preview(_ source: Source) async throws -> RecordCopyView {
+    private static func preview(_ source: Source) async throws -> ComponentPage {
         do {
             return page(source, preview: try await Asked(source).preview)
         } catch let error as RecordError {
@@ -115,18 +101,40 @@ extension RecordCopyView {
 
     private static func page(
         _ source: Source, preview: RecordCopyPreview? = nil, complaint: RecordError? = nil, remark: String? = nil
-    ) -> RecordCopyView {
+    ) -> ComponentPage {
         let visit = source.visit
         let existing = existing(visit)
         let records = source.words ?? Digits.count(source.names.count, "record")
-        return RecordCopyView(
-            title: "Copy \(records)", source: OtherDatabase.words(visit.place, visit.people.actor),
-            picked: fields(source),
-            there: OtherDatabaseInputs(visit, scopes: [.private, .public]),
-            existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) },
-            preview: preview,
-            complaint: complaint.map { PageError($0) }, remark: remark, action: visit.place.link("record/copy"),
-            back: source.back)
+        let choices = RecordCopier.Existing.allCases.map {
+            Choice($0.rawValue, $0.words, isSelected: $0 == existing)
+        }
+        var buttons = [
+            preview == nil
+                ? Form.Button("Preview", act: "preview", style: "go")
+                : Form.Button("Update the preview", act: "preview")
+        ]
+        if let preview, preview.canCopy { buttons.append(Form.Button(preview.button, act: "copy", style: "go")) }
+        var parts: [any Component] = []
+        if let complaint { parts.append(Note(refusing: PageError(complaint))) }
+        if let remark { parts.append(Note(remark: remark)) }
+        parts.append(
+            Section(
+                "destination", "Destination",
+                [
+                    Form(
+                        .grid, visit.place.link("record/copy"),
+                        hidden: fields(source)
+                            + (preview.map { [Frame.Hidden(name: shownField, value: $0.fingerprint)] } ?? []),
+                        OtherDatabaseInputs(visit, scopes: [.private, .public]).fields + [
+                            FormField(.choice(choices), existingField, "if a name is taken")
+                        ], buttons: buttons, links: [.button("Cancel", source.back)])
+                ]))
+        return ComponentPage(
+            .fetch,
+            PageHead(
+                "Copy \(records)", crumb: Inline(OtherDatabase.words(visit.place, visit.people.actor)),
+                ["Files are copied too. Copies keep their names, authors and dates."]),
+            parts + (preview?.parts ?? []))
     }
 
     /// The address of the preview. The form itself uses POST, because it carries the secret of the session, which must

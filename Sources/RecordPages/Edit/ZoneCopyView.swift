@@ -8,19 +8,8 @@ internal import RecordStore
 internal import Records
 
 /// The form for the target of a zone copy.
-package struct ZoneCopyView: Page {
-    package static let template = "zone_copy"
-    package static let tab = Tab.zones
-
-    package let title: String
-    let name: String
-    let records: String?
-    let there: OtherDatabaseInputs
-    let complaint: PageError?
-    let action: String
-    let cancel: String
-
-    package static func load(_ visit: Visit) async throws -> ZoneCopyView {
+package enum ZoneCopyView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         try await page(try source(visit), visit, complaint: nil)
     }
 
@@ -110,15 +99,29 @@ package struct ZoneCopyView: Page {
             cancel: visit.place.link("zone/copy"))
     }
 
-    private static func page(_ zoneID: ZoneID, _ visit: Visit, complaint: RecordError?) async throws -> ZoneCopyView {
+    private static func page(_ zoneID: ZoneID, _ visit: Visit, complaint: RecordError?) async throws -> ComponentPage {
         // A zone can't be copied onto itself, so the form begins with a name that works.
         let offered = zoneID.isDefault ? "Copy" : "\(visit.zoneName(zoneID)) copy"
-        return ZoneCopyView(
-            title: "Copy \(visit.zoneName(zoneID))", name: visit.zoneName(zoneID),
-            records: try await visit.counts(in: zoneID).map { Digits.count($0.total, "record") },
-            there: OtherDatabaseInputs(visit, scopes: [.private, .public], zoneName: offered),
-            complaint: complaint.map { PageError($0) },
-            action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"))
+        let count = try await visit.counts(in: zoneID).map {
+            "Copies \(Digits.count($0.total, "record")) with their files. "
+        }
+        let inputs = OtherDatabaseInputs(visit, scopes: [.private, .public], zoneName: offered)
+        return ComponentPage(
+            .zones,
+            PageHead(
+                "Copy \(visit.zoneName(zoneID))", crumb: "zone",
+                [
+                    "\(count ?? "")Records keep their authors and dates. Records with the same names at the destination are replaced. Missing types are added."
+                ]),
+            (complaint.map { [Note(refusing: PageError($0))] } ?? []) + [
+                Section(
+                    "destination", "Destination",
+                    [
+                        Form(
+                            .grid, visit.place.link("zone/copy"), inputs.fields, button: "Copy the zone",
+                            buttonStyle: "go", links: [.button("Cancel", visit.place.link("zone"))])
+                    ])
+            ])
     }
 }
 
