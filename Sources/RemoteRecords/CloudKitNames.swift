@@ -231,6 +231,15 @@ extension Optional where Wrapped == Name {
     @_disfavoredOverload public static func ~= (pattern: String, name: Self) -> Bool { name == Name(pattern) }
 }
 
+// Not disfavored, so that `titles[recordID.recordName]` means this one, and a literal the key of the type `String`.
+extension Dictionary where Key == String {
+    /// The value of a name, such as `recordID.recordName`.
+    public subscript(name: Name) -> Value? {
+        get { self[name.string] }
+        set { self[name.string] = newValue }
+    }
+}
+
 extension Set where Element == Name {
     /// Creates a set of keys from strings, such as `desiredKeys`.
     @_disfavoredOverload public init(_ keys: some Sequence<String>) { self.init(keys.map { Name($0) }) }

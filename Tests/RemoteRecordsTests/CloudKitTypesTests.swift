@@ -46,6 +46,11 @@
             #expect(titles[record.recordID.recordName] == "Milk")
             titles[record.recordID.zoneID.zoneName] = record.recordType
             #expect(titles["Lists"] == "Item" && zoneID.ownerName == "anna")
+            let name = record.recordID.recordName
+            titles[name] = (titles[name] ?? "") + "!"
+            #expect(titles[name] == "Milk!" && titles["milk"] == "Milk!")
+            titles[name] = nil
+            #expect(titles.count == 1)
             let recordName: String = record.recordID.recordName
             #expect(record.recordID.recordName == recordName && record.recordType == Item.recordType)
             #expect(record.recordType != recordName && CKRecordZone.default().zoneID.ownerName == "__defaultOwner__")
