@@ -260,6 +260,10 @@ import Testing
                 let error = await operationError { try await cache.save(record) }
                 #expect(error?.code == .invalidArguments && error?.reason.contains(what) == true)
             }
+            var child = Record(recordType: "Item", recordID: Self.recordID("a"))
+            child.setParent(RecordID(recordName: "p"))
+            let orphan = child
+            #expect(await operationError { try await cache.save(orphan) }?.code == .invalidArguments)
             // Its path would be that of a file here.
             var remote = Record(recordType: "Item", recordID: Self.recordID("a"))
             remote["file"] = AssetFile(fileURL: try #require(URL(string: "https://example.com/etc/hosts")))

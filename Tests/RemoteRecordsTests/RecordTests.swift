@@ -173,6 +173,32 @@ import Testing
         #expect(file?.fileURL?.path(percentEncoded: false) == FileManager.default.currentDirectoryPath + "/b.png")
     }
 
+    /// No server takes it. Its zone must not be lost before the save says so.
+    @Test func aParentInAnotherZoneIsKept() throws {
+        let far = RecordID(recordName: "p", zoneID: ZoneID(zoneName: "Far"))
+        var record = try edited("a", tag: "1")
+        record.setParent(far)
+        let fields = try Record(encodedSystemFields: record.encodedSystemFields)
+        for kept in [record, try Record(encoded: record.encoded), fields] {
+            #expect(kept.parentID == far && kept.parentHasChanged && kept.withoutChanges.parent == nil)
+            let error = try #require(kept.unwritable)
+            #expect(error.code == .invalidArguments && error.reason.contains("'Far'"))
+        }
+        // An ID of the same zone may have the owner or not.
+        record.setParent(RecordID(recordName: "p", zoneID: ZoneID(zoneName: zone.zoneName, ownerRecordName: "_a")))
+        #expect(record.parentID == RecordID(recordName: "p", zoneID: zone) && record.unwritable == nil)
+        record.parent = Reference(recordName: "q")
+        #expect(record.parentID == RecordID(recordName: "q", zoneID: zone))
+    }
+
+    /// A new record whose system fields are stored before it is saved.
+    @Test func systemFieldsHaveTheParentAsAChange() throws {
+        var record = Record(recordType: "Item", in: zone)
+        record.parent = "p"
+        let again = try Record(encodedSystemFields: record.encodedSystemFields)
+        #expect(again.parent == "p" && again.parentHasChanged)
+    }
+
     /// Without these values, their keys would be changed to none, and the next save would remove what the server has.
     @Test func valuesThatAServerRefusesAreKept() throws {
         var place = Location(latitude: 91, longitude: .infinity)
