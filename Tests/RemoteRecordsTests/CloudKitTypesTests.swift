@@ -188,6 +188,9 @@
             var share = CKShare(rootRecord: list, shareID: CKRecord.ID(recordName: "share", zoneID: zoneID))
             #expect(share.recordID.recordName == "share" && share.sharing?.rootName == "list" && share.isShare)
             #expect(CKShare(rootRecord: list).sharing?.rootName == "list" && share.owner == nil)
+            // Another zone may have a record with the root's name.
+            let other = CKShare(rootRecord: list, shareID: CKRecord.ID(recordName: "share"))
+            #expect(other.recordID == share.recordID)
             #expect(CKShare(recordZoneID: zoneID).recordID.recordName == CKRecordNameZoneWideShare)
             var ben = CKShare.Participant(
                 participantID: "1",

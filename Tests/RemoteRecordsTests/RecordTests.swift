@@ -131,6 +131,21 @@ import Testing
         #expect(OperationError.Conflict(serverRecord: theirs, clientRecord: mine).merged["more"] as? String == "old")
     }
 
+    /// Records of two zones may have the same name. The server adds the zone where the app gave none.
+    @Test func aReferenceToAnotherZoneIsAChange() throws {
+        var ancestor = try edited("a", tag: "1")
+        ancestor["list"] = Reference(recordName: "l", zoneID: ZoneID(zoneName: "Old"))
+        ancestor = ancestor.saved(
+            as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "1"))}").object, in: zone))
+        var mine = ancestor
+        mine["list"] = Reference(recordName: "l", zoneID: ZoneID(zoneName: "New"))
+        let conflict = OperationError.Conflict(serverRecord: ancestor, clientRecord: mine, ancestorRecord: ancestor)
+        let merged: Reference? = conflict.merged["list"]
+        #expect(merged?.zoneID?.zoneName == "New" && !mine.isContained(in: ancestor, keys: ["list"]))
+        mine["list"] = Reference(recordName: "l")
+        #expect(mine.isContained(in: ancestor, keys: ["list"]))
+    }
+
     @Test func changesAreKnownAndCanBeTakenBack() throws {
         var record = try edited("a", tag: "1")
         #expect(record.changedKeys == ["text"] && record.hasChanges)

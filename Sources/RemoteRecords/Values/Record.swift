@@ -299,6 +299,7 @@ extension FieldValue {
         switch (self, sent) {
         case (.reference(let left), .reference(let right)):
             left.recordName == right.recordName && left.action == right.action
+                && left.zoneID.flatMap { zoneID in right.zoneID.map { $0.isSame(as: zoneID) } } ?? true
         case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
         case (.list(let left, _), .list(let right, _)):
             left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
