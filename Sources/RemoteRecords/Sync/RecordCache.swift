@@ -79,7 +79,7 @@ public final class RecordCache: Sendable {
     }
 
     /// A stream of all records of a type in a zone, sorted by name: as they are now, and after each transaction that
-    /// changed any of them. A listener that is slow misses versions in between.
+    /// changed any of them. A listener that is slow misses versions in between. The stream ends with the cache.
     ///
     /// Each element is read as a whole. Filter and sort it as any array.
     /// - Throws: in the loop, an error of SQLite.
@@ -111,11 +111,11 @@ public final class RecordCache: Sendable {
         try await app.queue.read { try CachedRecords($0).refusals() }
     }
 
-    /// A stream with one element after each transaction that changed records, from now on.
+    /// A stream with one element after each transaction that changed records, from now on. It ends with the cache.
     public func updates() -> AsyncStream<Void> { app.signals.listen() }
 
     /// A stream of the engine's events, except updates of its state, from now on. The file has the changes of an event
-    /// when it arrives. All events are kept until they are taken.
+    /// when it arrives. All events are kept until they are taken. The stream ends with the cache.
     public func events() -> AsyncStream<SyncEngine.Event> { app.listen() }
 
     /// The unsent changes of users who signed out, or were followed by another user, by the ID of the user's record.
