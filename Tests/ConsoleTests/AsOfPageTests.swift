@@ -196,14 +196,14 @@ import Testing
         }
     }
 
-    @Test func menusAndClientsLeadToTheEyesOfClients() async throws {
+    @Test func menusAndClientsLeadToTheStatesOfClients() async throws {
         try await Story.with { story in
-            let eyes = "asOf=\(story.tablet)"
+            let point = "asOf=\(story.tablet)"
             for path in ["query?zone=Notes&\(Story.query)", "record?zone=Notes&name=old", "clients", "sync"] {
-                #expect(try await story.stage.page(path).contains(eyes), "\(path)")
+                #expect(try await story.stage.page(path).contains(point), "\(path)")
             }
             // Without a zone, the client's is shown.
-            let page = try await story.stage.page("query?\(Story.query)&\(eyes)")
+            let page = try await story.stage.page("query?\(Story.query)&\(point)")
             #expect(page.contains("<span>zone Notes</span>") && page.contains("the old text"))
         }
         // A store without earlier states offers none.

@@ -11,8 +11,8 @@ package struct EarlierState: Sendable {
     package let database: any EarlierDatabase
     /// The name of the client, or the point in words.
     let words: String
-    /// The client through whose eyes the page looks; `nil` without one.
-    let eyes: ClientEyes?
+    /// The client whose state it is; `nil` without one.
+    let client: ClientState?
     /// The token that the state is of, and what it means; `nil` for a position and a time.
     let token: (text: ChangeToken, meaning: TokenExplanation)?
 
@@ -20,10 +20,10 @@ package struct EarlierState: Sendable {
     ///   tells.
     fileprivate init(_ text: String, _ visit: Visit) async throws {
         let reading = try visit.database.require(.readEarlierStates)
-        if let eyes = try ClientEyes(text, visit) {
-            let token = try await eyes.token(visit)
+        if let client = try ClientState(text, visit) {
+            let token = try await client.token(visit)
             database = try await visit.measure { try await reading.database(asOf: .position(token.meaning.position)) }
-            (words, self.eyes, self.token) = (eyes.name, eyes, token)
+            (words, self.client, self.token) = (client.name, client, token)
             return
         }
         guard let point = AsOf(text) else { throw Self.unreadable(text) }
@@ -32,7 +32,7 @@ package struct EarlierState: Sendable {
         } catch let error as RecordError where error.known == .unknownToken {
             throw Self.unreadable(text)
         }
-        eyes = nil
+        client = nil
         switch point {
         case .position(let position): (words, token) = ("position \(Digits.grouped(position))", nil)
         case .time(let time): (words, token) = ("\(time.utcText) UTC", nil)
@@ -76,7 +76,7 @@ extension Visit {
             let state = try await EarlierState(text, self)
             (earlier, database, place.asOf) = (state, state.database, text)
             // A client has a state of each zone.
-            if let eyes = state.eyes, place.zoneID == nil { place = place.inZone(eyes.zoneID) }
+            if let client = state.client, place.zoneID == nil { place = place.inZone(client.zoneID) }
         } catch let error as RecordError {
             refusal = error
         }
@@ -85,8 +85,8 @@ extension Visit {
 
 // MARK: - Clients
 
-/// A client and a zone that it pulls. The request log tells which of the zone's records the client has.
-package struct ClientEyes: Sendable {
+/// What a client has of a zone that it pulls, by the request log: the state of its last token.
+package struct ClientState: Sendable {
     let history: ClientHistory
     let address: DatabaseAddress
     let feed: ClientFeed
@@ -95,14 +95,14 @@ package struct ClientEyes: Sendable {
     var name: String { history.identity.label }
 
     /// The zones that clients pull, in the container and environment of a place; the latest pulls first.
-    static func all(_ visit: Visit) -> [ClientEyes] {
+    static func all(_ visit: Visit) -> [ClientState] {
         let address = visit.place.address
         return visit.log.clients.histories(in: address.container, address.environment).flatMap { history in
             history.parts.flatMap { part in
                 part.feeds.compactMap { feed in
                     feed.zoneID.flatMap { zoneID in
                         feed.lastGiven == nil
-                            ? nil : ClientEyes(history: history, address: part.address, feed: feed, zoneID: zoneID)
+                            ? nil : ClientState(history: history, address: part.address, feed: feed, zoneID: zoneID)
                     }
                 }
             }
@@ -119,9 +119,9 @@ package struct ClientEyes: Sendable {
     fileprivate init?(_ text: String, _ visit: Visit) throws {
         guard text.hasPrefix(ClientHistory.anchorPrefix) else { return nil }
         let (place, user) = (visit.place, visit.people.actor.userRecordName)
-        let found = Self.all(visit).first { eyes in
-            eyes.history.anchor == text && eyes.address == place.address && eyes.history.user == user
-                && place.zoneID.map { place.isSame($0, eyes.zoneID) } ?? true
+        let found = Self.all(visit).first { state in
+            state.history.anchor == text && state.address == place.address && state.history.user == user
+                && place.zoneID.map { place.isSame($0, state.zoneID) } ?? true
         }
         guard let found else {
             throw RecordError(
@@ -132,7 +132,7 @@ package struct ClientEyes: Sendable {
         self = found
     }
 
-    /// The tab Query through a client's eyes, in the database of its user.
+    /// The tab Query in a client's state, in the database of its user.
     /// - Returns: `nil` for a feed that has no state to show.
     package static func link(_ history: ClientHistory, _ feed: ClientFeed, at place: Place, _ visit: Visit) -> String? {
         guard let zoneID = feed.zoneID, feed.lastGiven != nil, visit.present.can(.readEarlierStates) else { return nil }
@@ -247,9 +247,9 @@ struct EarlierBanner: ViewModel {
         for zoneID in zoneIDs where visit.hasFeed(zoneID) {
             if let lag = try await Lag(of: zoneID, state, visit) { lags.append(lag) }
         }
-        title = state.eyes == nil ? "As of \(state.words)" : "As \(state.words) has it"
+        title = state.client == nil ? "As of \(state.words)" : "As \(state.words) has it"
         var facts = [visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones"]
-        if state.eyes != nil { facts.append("as \(visit.people.actor.displayName)") }
+        if state.client != nil { facts.append("as \(visit.people.actor.displayName)") }
         facts.append("position \(Digits.grouped(state.database.position))")
         let moment = state.token?.meaning.moment ?? (zoneIDs.count == 1 ? lags.first?.moment : nil)
         if let moment {
@@ -270,9 +270,9 @@ struct EarlierBanner: ViewModel {
             since.append(Note(text: "and \(Digits.count(behind.count - since.count, "more zone"))", link: nil))
         }
         self.since = since
-        notes = state.eyes?.doubts(isUnfinished: state.token?.meaning.progress != .complete, visit) ?? []
+        notes = state.client?.doubts(isUnfinished: state.token?.meaning.progress != .complete, visit) ?? []
         now = visit.samePageNow
-        why = state.eyes.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.history.anchor }
+        why = state.client.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.history.anchor }
     }
 }
 
