@@ -73,22 +73,36 @@ struct EarlierStates {
     init(of zone: ZoneRow, at time: Time, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
         (self.zone, self.time, self.catalog, self.db) = (zone, time, catalog, db)
         if time.position < zone.floor {
-            throw Self.notKnown(zone, time, "deletions up to position \(zone.floor) were removed")
+            throw Self.notKnown(zone.zoneID, time, "deletions up to position \(zone.floor) were removed")
         }
-        if zone.base == nil,
-            let end = try Int64.fetchOne(
-                db,
-                sql: "SELECT max(position) FROM zones WHERE owner = ? AND name = ? AND number < ? AND base IS NULL",
-                [zone.owner, zone.zoneID.zoneName.string, zone.number]), end > time.position
-        {
-            throw Self.notKnown(zone, time, "the zone of this name was deleted at position \(end)")
-        }
+        // Of a guest's view, also the lives of the zone that it shows.
+        let end = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT max(e.position) FROM zones z JOIN zones e ON e.owner = z.owner AND e.name = z.name
+                WHERE z.number IN (?, ?) AND e.number < z.number
+                """, [zone.number, zone.base ?? zone.number])
+        try Self.check(zone.zoneID, endedAt: end, time)
     }
 
-    private static func notKnown(_ zone: ZoneRow, _ time: Time, _ why: String) -> RecordError {
+    /// Checks the default zone of a database in which nothing is saved.
+    /// - Throws: `RecordError` BAD_REQUEST if an earlier one was removed since the position, by a reset.
+    static func checkUnusedDefaultZone(of view: DatabaseView, at time: Time, _ db: SQLConnection) throws {
+        let end = try Int64.fetchOne(
+            db, sql: "SELECT max(position) FROM zones WHERE owner = ? AND name = ?",
+            [view.ownerNumber, ZoneID.default.zoneName.string])
+        try check(.default, endedAt: end, time)
+    }
+
+    private static func check(_ zoneID: ZoneID, endedAt end: Int64?, _ time: Time) throws {
+        guard let end, end > time.position else { return }
+        throw notKnown(zoneID, time, "the zone of this name was deleted at position \(end)")
+    }
+
+    private static func notKnown(_ zoneID: ZoneID, _ time: Time, _ why: String) -> RecordError {
         RecordError(
             .badRequest,
-            "The state of the zone '\(zone.zoneID.zoneName)' at position \(time.position) is not known; \(why)")
+            "The state of the zone '\(zoneID.zoneName)' at position \(time.position) is not known; \(why)")
     }
 
     /// The error for a record whose state is not known.

@@ -100,11 +100,18 @@ struct PreparedQuery {
             notKnown.zones = try view.zoneNews(after: time.position, db).filter { $0.kind != .changed }.map(
                 \.zone.zoneID)
         }
-        for zone in zones {
+        // The default zone exists once something is saved in it, and then until a reset.
+        let hasNoDefaultZone =
+            area == .allZones ? !view.isShared && zones.first?.zoneID.isDefault != true : zones.isEmpty
+        for zone in zones.map(Optional.some) + (hasNoDefaultZone ? [nil] : []) {
             do {
-                earlier[zone.number] = try EarlierStates(of: zone, at: time, catalog, db)
+                if let zone {
+                    earlier[zone.number] = try EarlierStates(of: zone, at: time, catalog, db)
+                } else {
+                    try EarlierStates.checkUnusedDefaultZone(of: view, at: time, db)
+                }
             } catch let error as RecordError where area == .allZones && error.known == .stateNotKnown {
-                notKnown.zones.append(zone.zoneID)
+                notKnown.zones.append(zone?.zoneID ?? .default)
             }
         }
         zones.removeAll { earlier[$0.number] == nil }
