@@ -2,6 +2,7 @@ internal import Accounts
 package import RecordStore
 internal import Records
 package import RequestLog
+internal import Synchronization
 
 /// The earlier state of a database that a page shows (docs/as-of.md): as of a point, or as a client has it.
 package struct EarlierState: Sendable {
@@ -15,6 +16,17 @@ package struct EarlierState: Sendable {
     let client: ClientState?
     /// The token that the state is of, and what it means; `nil` for a position and a time.
     let token: (text: ChangeToken, meaning: TokenExplanation)?
+    let counts = Counts()
+
+    /// The record counts that the page has read. Counting looks at each change since the state, so the frame shows what
+    /// the page needed itself, and counts nothing.
+    final class Counts: Sendable {
+        private let counts = Mutex<[Name: Int]?>(nil)
+
+        var read: [Name: Int]? { counts.withLock { $0 } }
+
+        func note(_ read: [Name: Int]) { counts.withLock { $0 = read } }
+    }
 
     /// - Throws: `RecordError` BAD_REQUEST if the text names no point of the database, or a client whose state nothing
     ///   tells.
@@ -299,7 +311,7 @@ private struct Lag {
         do {
             guard let found = try await Self.token(of: zoneID, state, visit) else { return nil }
             self.zoneID = zoneID
-            guard let token = found else {
+            guard let (token, meaning) = found else {
                 (count, words, href, moment) = (0, "", "", nil)
                 return
             }
@@ -309,32 +321,34 @@ private struct Lag {
             let page = try await visit.measure { try await visit.present.zoneChanges(request) }
             let changes = page.changes.filter { $0.position.map { $0 > position } ?? true }
             let isCut = page.moreComing
-            count =
-                isCut
-                ? try await visit.measure { try await visit.present.changeCount(in: zoneID, since: token) }
-                    ?? changes.count : changes.count
+            count = isCut ? meaning.changesAfter ?? changes.count : changes.count
             let counts = Dictionary(changes.map { ($0.kind, 1) }, uniquingKeysWith: +)
             let parts = Self.kinds.compactMap { kind, word in counts[kind].map { "\(Digits.grouped($0)) \(word)" } }
             words =
                 (isCut ? "of the first \(Digits.grouped(changes.count)): " : "") + parts.joined(separator: ", ")
                 + " since"
             href = visit.place.inZone(zoneID).link("changes", [("since", "1"), ("token", token.text)])
-            moment = try await visit.measure { try await visit.present.meaning(of: token) }?.moment
+            moment = meaning.moment
         } catch is RecordError {
             return nil
         }
     }
 
-    /// The token of a client that has the state of the zone.
+    /// The token of a client that has the state of the zone, and what it means.
     /// - Returns: an inner `nil` if nothing changed since, and an outer one if there is no such token.
-    private static func token(of zoneID: ZoneID, _ state: EarlierState, _ visit: Visit) async throws -> ChangeToken?? {
+    private static func token(
+        of zoneID: ZoneID, _ state: EarlierState, _ visit: Visit
+    ) async throws -> (text: ChangeToken, meaning: TokenExplanation)?? {
         if let token = state.token, case .zone(let own?) = token.meaning.subject, visit.place.isSame(own, zoneID) {
-            return .some(token.text)
+            return .some(token)
         }
         guard visit.present.can(.outlineFeed) else { return nil }
         let request = FeedOutlineRequest(zoneID, after: state.database.position, stretches: 1)
         let outline = try await visit.measure { try await visit.present.require(.outlineFeed).outline(request) }
         guard let stretch = outline.stretches.first else { return .some(nil) }
-        return stretch.token.map { .some($0) }
+        guard let token = stretch.token,
+            let meaning = try await visit.measure({ try await visit.present.meaning(of: token) })
+        else { return nil }
+        return .some((token, meaning))
     }
 }
