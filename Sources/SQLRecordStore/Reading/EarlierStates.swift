@@ -6,7 +6,11 @@ internal import Records
 ///
 /// A record that did not change since is read where it is. The state of another one is a row of the journal: the one
 /// that was made at or before the position, and replaced after it. The rows of many records are looked up together,
-/// change by change, so the number of statements does not depend on the number of records.
+/// change by change.
+///
+/// Each read looks at every record that changed since, once, and at each of its later versions. So it costs what the
+/// same read of the present costs, and something for each change since, whatever the zone holds. Names and lists are
+/// looked up alone.
 struct EarlierStates {
     /// A position, and the rows of the journal that count.
     struct Time {
@@ -116,11 +120,17 @@ struct EarlierStates {
 
     /// Calls `body` with the records that changed since the position, and their states then. Leaves out those that
     /// certainly had another type; others may have one, and are without fields.
-    /// - Parameter names: `nil` for all names.
-    func eachChanged(among names: [Name]?, ofType type: Int64, _ body: (Changed, State) throws -> Void) throws {
+    /// - Parameters:
+    ///   - names: `nil` for all names.
+    ///   - isWanted: false for a name whose state is of no use.
+    func eachChanged(
+        among names: [Name]?, ofType type: Int64, where isWanted: (Name) -> Bool,
+        _ body: (Changed, State) throws -> Void
+    ) throws {
         try eachChunk(among: names) { changed in
             // A record keeps its type until it is deleted.
-            try resolve(changed.filter { $0.born > time.position || $0.type == type }, .ofType(type), body)
+            let wanted = changed.filter { ($0.born > time.position || $0.type == type) && isWanted($0.name) }
+            try resolve(wanted, .ofType(type), body)
         }
     }
 
@@ -283,7 +293,7 @@ struct EarlierStates {
             var next: [Int64: Way] = [:]
             try db.rows(
                 "SELECT \(Self.columns) FROM json_each(?) l CROSS JOIN journal j ON j.id = l.value",
-                [time.position, fields.number, "[\(wanted.keys.map(String.init).joined(separator: ", "))]"]
+                [time.position, fields.number, "[\(wanted.keys.sorted().map(String.init).joined(separator: ","))]"]
             ) { rows in
                 while try rows.next() {
                     guard var way = wanted.removeValue(forKey: try rows.value(0, in: "journal")) else { continue }

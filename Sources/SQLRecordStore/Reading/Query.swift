@@ -6,12 +6,13 @@ extension SQLDatabase {
 
     /// - Parameter position: an earlier position; `nil` for the present state.
     func query(_ request: QueryRequest, asOf position: Int64?) async throws -> QueryPage {
-        // Filters on words tokenize whole texts, which takes long even for few records.
+        // Filters on words tokenize whole texts, and an earlier state takes a look at each change since: both take long
+        // even for few records.
         let hasWords = request.query.filters.contains { $0.comparator.requiredIndexes == .searchable }
-        if !hasWords {
+        if !hasWords, position == nil {
             do {
                 return try await store.read { db, catalog in
-                    try ReadBudget.limiting(db) { try page(request, asOf: position, within: $0, db, catalog) }
+                    try ReadBudget.limiting(db) { try page(request, asOf: nil, within: $0, db, catalog) }
                 }
             } catch is ReadBudget.Exceeded {}
         }
