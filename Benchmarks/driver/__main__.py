@@ -26,6 +26,7 @@ ROWS = {
     "playback-store": reading.playback_in_store,
     "playback-http": reading.playback_over_http,
     "size": reading.independent_of_size,
+    "as-of": reading.as_of,
     "fetch": reading.fetch_by_name,
     "saver": lambda run: saving.savers(run, 1),
     "savers": lambda run: saving.savers(run, 64),

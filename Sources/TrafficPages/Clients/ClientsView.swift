@@ -72,8 +72,8 @@ struct ClientPanel: ViewModel {
         let zone: String
         let zoneHref: String?
         let database: String
-        /// Query through the client's eyes; `nil` without a token.
-        let eyes: String?
+        /// The tab Query in the client's state; `nil` without a token.
+        let clientState: String?
         let behind: String
         /// `good`, `warn`, `bad` or `faint`.
         let behindTone: String
@@ -200,7 +200,7 @@ extension ClientPanel.Row {
         zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
         zoneHref = feed.zoneID.map { there.inZone($0).link("changes") } ?? there.link("changes")
         database = address.words
-        eyes = ClientEyes.link(history, feed, at: there, visit)
+        clientState = ClientState.link(history, feed, at: there, visit)
         sent =
             if let token = feed.lastSent { try await tokens.position(of: token, in: address, of: user, visit) } else {
                 PullRow.TokenPosition(text: "no token", href: nil, note: nil)
