@@ -354,6 +354,29 @@ def test_a_dropped_connection_is_dropped_before_or_after(stage):
     assert all(name != "x-skylight-rehearse" for name, _ in stage.recorder.exchanges[-1].sent)
 
 
+def test_a_token_expires_before_anything_is_passed_on(stage):
+    client = stage.client()
+    token = client.ask("changes/database")["syncToken"]
+    for name, body in [("changes/database", {"syncToken": token}), ("changes/zone", {"zones": [{"zoneID": {"zoneName": "Notes"}, "syncToken": "AQID"}]})]:
+        before = len(stage.recorder.exchanges)
+        answer = client.ask(name, [("X-Skylight-Rehearse", "expired-token")], **body)
+        assert client.last.getheader("X-Skylight-Rehearsal") == "expired-token" and len(stage.recorder.exchanges) == before
+        item = answer["zones"][0] if name == "changes/zone" else answer
+        assert item["reason"] == "client knowledge differs from server knowledge"
+    # Without a token it is passed on.
+    client.ask("changes/database", [("X-Skylight-Rehearse", "expired-token")])
+    assert client.last.getheader("X-Skylight-Rehearsal") is None and stage.noted()[-1]["passedOn"]
+    client.close()
+
+
+def test_a_slow_answer_is_that_of_the_origin(stage):
+    client, before = stage.client(), len(stage.recorder.exchanges)
+    assert "zones" in client.ask("zones/list", [("X-Skylight-Rehearse", "slow")])
+    assert client.last.getheader("X-Skylight-Rehearsal") == "slow" and len(stage.recorder.exchanges) == before + 1
+    assert stage.noted()[-1]["rehearsals"] == "slow" and stage.noted()[-1]["passedOn"]
+    client.close()
+
+
 def test_what_needs_a_store_can_not_be_rehearsed(stage):
     client, before = stage.client(), len(stage.recorder.exchanges)
     answer = client.ask("zones/list", [("X-Skylight-Rehearse", "pages-of-one")])
@@ -497,7 +520,12 @@ def test_a_killed_proxy_saves_nothing_twice():
 class Confiding(Listener):
     """Answers with secrets, as iCloud does."""
 
+    def __init__(self):
+        self.asked = []
+        super().__init__()
+
     def answer(self, connection, method, target, headers, body):
+        self.asked.append((method, target, dict(headers), body))
         word = target.split("?")[0].rsplit("/", 1)[-1]
         head, content = "200 OK", b'{"zones":[]}'
         if word == "create":
@@ -511,6 +539,31 @@ class Confiding(Listener):
             f"HTTP/1.1 {head}\r\nX-Apple-CloudKit-Web-Auth-Token: SECRET-next\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
         )
         return True
+
+
+def test_a_sign_in_expires_as_the_origin_says_it():
+    """The origin is asked for the current user, without the web auth token and without anything else of the request."""
+    origin = Confiding()
+    with proxy_to(origin.address) as proxy:
+        stage = Stage(proxy, origin)
+        client = stage.client()
+        rehearse(stage, {"start": "sign-in-expired", "container": CONTAINER})
+        # Only who is signed in can be signed out.
+        client.send("POST", ROOT + "zones/list?ckAPIToken=a%2Bb", body=b"{}")
+        assert client.last.status == 200 and len(origin.asked) == 1
+        path = ROOT + "records/modify?ckAPIToken=a%2Bb&ckWebAuthToken=secret%2Bword"
+        answer = json.loads(client.send("POST", path, [("Cookie", "secret"), ("Origin", "https://app.example")], b'{"operations":[]}'))
+        assert client.last.status == 421 and client.last.getheader("X-Skylight-Rehearsal") == "sign-in-expired"
+        assert answer["redirectURL"] == "https://idmsa.apple.com/IDMSWebAuth/auth?oauth_token=SECRET-oauth"
+        method, target, headers, body = origin.asked[1]
+        assert (method, target, body) == ("GET", f"/database/1/{CONTAINER}/development/public/users/caller?ckAPIToken=a%2Bb", b"")
+        assert headers["Origin"] == "https://app.example" and "secret" not in str(headers)
+        noted = stage.noted()[-1]
+        assert (noted["status"], noted["operation"], noted["rehearsals"]) == (421, "records/modify", "sign-in-expired")
+        client.send("POST", path, body=b'{"operations":[]}')
+        assert client.last.status == 200 and origin.asked[2][1] == path
+        client.close()
+    origin.close()
 
 
 def test_no_secret_is_kept():
