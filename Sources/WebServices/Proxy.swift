@@ -301,7 +301,7 @@ extension WebServices {
             assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
             origin: { "" }, requestID: context.requestID, context: context, note: nil)
         // The faults of this attempt count only if it fails.
-        let attempt = RequestFaults(asking: faults.asked, items: faults.items)
+        let attempt = RequestFaults(asking: faults.asked, items: faults.items, by: faults.clientNames)
         let response: Response
         do {
             let answer = try await RequestFaults.$current.withValue(attempt) {
