@@ -267,7 +267,58 @@ def test_the_log_has_what_the_answers_say(stage):
     page = requests.get(pages, auth=RequiredServer.administrator, timeout=PATIENCE).text
     assert "Passed on to iCloud" in page and "records/modify</a> <span class=\"pill\"" in page
     page = requests.get(pages, params={"id": made["id"]}, auth=RequiredServer.administrator, timeout=PATIENCE).text
-    assert "iCloud does not say" in page and "Replay" not in page
+    assert "iCloud does not say" in page
+
+
+def test_a_replay_goes_to_this_machine_alone(stage):
+    """To the mirror, or to the container of the same name here. The origin gets nothing."""
+    client = stage.client()
+    client.save(note("replayed", rank=1), zone="_defaultZone")
+    client.ask("records/lookup", records=[{"recordName": "replayed"}])
+    client.close()
+    saved, looked = stage.noted()[-2:]
+    pages, before = f"{stage.proxy.address}/c/{CONTAINER}/development/private/requests", len(stage.recorder.exchanges)
+
+    def page(path="", **parameters):
+        return requests.get(pages + path, params=parameters, auth=RequiredServer.administrator, timeout=PATIENCE).text
+
+    def replay(request):
+        answer = requests.post(
+            pages + "/replay", data={"id": request["id"]}, auth=RequiredServer.administrator, timeout=PATIENCE, allow_redirects=False
+        )
+        assert answer.status_code == 303, answer.text
+        again = stage.noted()[-1]
+        assert again["client"]["name"] == "Skylight replay" and not again.get("passedOn") and again["id"] != request["id"]
+        return again
+
+    assert "Replay on this machine…" in page(id=saved["id"]) and ">Replay on this machine</button>" in page(id=looked["id"])
+    asked = page("/replay", id=saved["id"])
+    assert "as the developer" in asked and "Nothing is sent to iCloud" in asked
+    assert replay(looked)["itemErrors"][0]["serverErrorCode"] == "NOT_FOUND"
+    assert replay(saved)["status"] == 200 and replay(looked)["records"] == 1
+    # The mirror comes first.
+    mirror = f"{stage.proxy.address}/database/1/{CONTAINER}.mirror/development/private/"
+    requests.post(mirror + "zones/list", json={}, timeout=PATIENCE)
+    again = replay(looked)
+    assert again["container"] == CONTAINER + ".mirror" and again["itemErrors"][0]["serverErrorCode"] == "NOT_FOUND"
+    assert len(stage.recorder.exchanges) == before
+
+
+def test_a_conversation_is_a_file_that_another_server_opens(stage, tmp_path):
+    client = stage.client()
+    client.save(note("shared", rank=1), zone="_defaultZone")
+    client.close()
+    pages, administrator = f"{stage.proxy.address}/c/{CONTAINER}/development/private/", RequiredServer.administrator
+    requests.post(pages + "snapshots/save", data={"name": "Talk", "requests": "on"}, auth=administrator, timeout=PATIENCE)
+    file = tmp_path / "Talk"
+    until(lambda: "Talk" in stage.proxy.command("snapshot", "list", "--container", CONTAINER))
+    stage.proxy.command("snapshot", "export", "Talk", "--container", CONTAINER, "--output", str(file))
+    with RequiredServer("--auth", "open") as other:
+        other.command("snapshot", "import", str(file))
+        page = requests.get(
+            f"{other.address}/c/{CONTAINER}/development/private/snapshots/requests", params={"name": "Talk"}, auth=administrator, timeout=PATIENCE
+        ).text
+    assert "records/modify" in page and "passed on to iCloud" in page and "shared" in page
 
 
 def test_programs_with_the_host_compiled_in(stage):
@@ -581,6 +632,10 @@ def test_no_secret_is_kept():
         assert b"SECRET-oauth" in client.exchanges[1].answer
         client.close()
         said = proxy.log
+        # A conversation that is saved is one of the files below.
+        pages = f"{proxy.address}/c/{CONTAINER}/development/private/snapshots/save"
+        requests.post(pages, data={"name": "Talk", "requests": "on"}, auth=RequiredServer.administrator, timeout=PATIENCE)
+        until(lambda: any(b"users/caller" in file.read_bytes() for file in proxy.data.rglob("requests.ndjson")))
         for request in stage.noted():
             said += json.dumps(stage.whole(request))
             page = f"{proxy.address}/c/{CONTAINER}/development/private/requests"
