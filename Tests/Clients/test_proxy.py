@@ -268,6 +268,9 @@ def test_the_log_has_what_the_answers_say(stage):
     assert "Passed on to iCloud" in page and "records/modify</a> <span class=\"pill\"" in page
     page = requests.get(pages, params={"id": made["id"]}, auth=RequiredServer.administrator, timeout=PATIENCE).text
     assert "iCloud does not say" in page
+    # Its tokens are opaque, so the page says which answer gave them.
+    page = requests.get(pages.replace("/requests", "/clients"), auth=RequiredServer.administrator, timeout=PATIENCE).text
+    assert "as a user of iCloud" in page and "more pages to fetch" in page and "no token" in page and ">a new one</a>" in page
 
 
 def test_a_replay_goes_to_this_machine_alone(stage):
