@@ -5,6 +5,7 @@ import gzip
 import http.client
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -450,6 +451,10 @@ ENDINGS = {
 }
 
 
+# Bytes of an answer that must not be in memory.
+HUGE = 256 << 20
+
+
 class Hostile(Listener):
     def __init__(self):
         self.asked = []
@@ -469,6 +474,11 @@ class Hostile(Listener):
             connection.sendall(b"HTTP/1.1 200 OK\r\nX-Skylight-Passed-On: never\r\nConnection: X-Gone\r\nX-Gone: 1\r\nContent-Length: 2\r\n\r\n{}")
         elif word == "long":
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n" + bytes(3_000_000))
+        elif word == "huge":
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % HUGE)
+            part = bytes(1 << 20)
+            for _ in range(HUGE // len(part)):
+                connection.sendall(part)
         elif word == "items":
             # More items than were asked for, of no known form.
             items = b'{"records":[{"serverErrorCode":"ODD","reason":"odd"},{},{"recordName":7}],"moreComing":"no","syncToken":[]}'
@@ -504,6 +514,22 @@ def test_a_long_answer_that_breaks_off_is_not_whole(hostile):
     client.close()
     noted = until(lambda: [request for request in hostile.noted() if request["operation"].endswith("records/long")])[-1]
     assert noted["brokenOff"] and noted["bytesOut"] >= 1 << 20
+
+
+def test_a_file_is_streamed(hostile):
+    client, process = hostile.client(), f"/proc/{hostile.proxy.process.pid}/status"
+    if not os.path.exists(process):
+        pytest.skip("memory is read from /proc")
+
+    def most():
+        return int(pathlib.Path(process).read_text().split("VmHWM:")[1].split()[0]) << 10
+
+    client.send("POST", ROOT + "records/query", body=b"{}")
+    before = most()
+    assert len(client.send("GET", ROOT + "records/huge")) == HUGE
+    client.close()
+    assert most() - before < 32 << 20
+    assert hostile.noted()[-1]["bytesOut"] == HUGE
 
 
 def test_a_redirect_is_an_answer_and_extra_bytes_are_none(hostile):
