@@ -1,6 +1,5 @@
 """Rows about a server between a program and iCloud, for which another server stands in."""
 
-import json
 import socket
 import ssl
 import time
@@ -20,7 +19,7 @@ class _Program:
     """A program with iCloud's host compiled in, on one connection."""
 
     def __init__(self, run, server, folder):
-        place = json.loads(tools.run_quietly(run.binary, "as-icloud", "--json", "--data", folder))
+        place = tools.run(run.binary, "as-icloud", "--json", "--data", folder)
         port = int(place["address"].rsplit(":", 1)[1])
         context = ssl.create_default_context(cafile=place["authority"])
         self.server = server
