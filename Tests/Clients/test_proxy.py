@@ -352,6 +352,22 @@ def test_an_origin_over_tls(certificate):  # noqa: F811
             client.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root, and unshare")
+def test_the_proxy_as_it_is_started_for_icloud(tmp_path):
+    """In a network namespace of its own, the origin has iCloud's name, port and TLS."""
+    namespace = ["unshare", "--net", "--mount"]
+    if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this system allows no namespaces")
+    script = pathlib.Path(__file__).with_name("in_namespace.py")
+    done = subprocess.run([*namespace, sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert all(address.startswith(f"https://{HOST}/") for address in said["direct"]), said
+    # What was saved directly and what went through the proxy is in one place; other containers are the proxy's own.
+    assert [record.get("serverErrorCode") for record in said["passed"]] == [None, None], said
+    assert [record.get("serverErrorCode") for record in said["stored"]] == ["NOT_FOUND", None], said
+
+
 def test_everything_else_is_answered_here(stage):
     client, before = stage.client(), len(stage.recorder.exchanges)
     other = ROOT.replace(CONTAINER, "iCloud.com.example.Here")
