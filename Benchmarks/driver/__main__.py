@@ -14,6 +14,7 @@ import bench
 import floor
 import noting
 import pages
+import passing
 import postgresql
 import reading
 import report
@@ -36,6 +37,7 @@ ROWS = {
     "load": serving.reads_under_load,
     "floor": floor.least,
     "request-log": noting.request_log,
+    "between": passing.between,
     "pages": pages.console_pages,
     "resaves": saving.random_saves,
     "index": saving.index_under_saves,

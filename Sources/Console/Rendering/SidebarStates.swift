@@ -141,7 +141,7 @@ struct FaultBanner: ViewModel {
                 text: running.fault.title,
                 note: [
                     running.items?.description, running.remaining.map { Digits.count($0, "more time") },
-                    running.area.description,
+                    running.area.description, running.until.map { "until \($0.utcText) UTC" },
                 ].compactMap(\.self).joined(separator: ", "))
         }
         more = running.count > Self.limit ? "and \(Digits.grouped(running.count - Self.limit)) more" : nil

@@ -37,7 +37,10 @@ extension ClientsView {
         for history in histories.prefix(limit) {
             panels.append(try await ClientPanel(history, tokens: tokens, visit: visit))
         }
-        let left = histories.count - panels.count
+        let passedOn = containers.flatMap { book.histories(in: $0, passedOn: true) }
+        panels += passedOn.prefix(limit - panels.count).map { ClientPanel(passedOn: $0, visit) }
+        let count = histories.count + passedOn.count
+        let left = count - panels.count
         return ClientsView(
             action: "\(place.path)/clients",
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
@@ -48,7 +51,7 @@ extension ClientsView {
             ],
             isOff: !visit.log.isOn, clients: panels,
             more: left > 0 ? "\(Digits.count(left, "more client")) seen earlier." : nil,
-            count: Digits.count(histories.count, "client"))
+            count: Digits.count(count, "client"))
     }
 }
 
@@ -114,11 +117,7 @@ extension ClientPanel {
         requests = Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request")
         requestsHref = visit.place.link("requests", [("client", history.id), ("by", handle)])
         last = ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0)))
-        lastError = history.parts.compactMap(\.lastFailure).max { $0.time < $1.time }.map { failure in
-            Frame.Link(
-                text: "\(failure.error.code.rawValue): \(failure.error.reason)",
-                href: visit.place.link("requests", [("id", failure.requestID)]))
-        }
+        lastError = Self.lastError(of: history, visit)
         var rows: [Row] = []
         var flags: [Flag] = []
         for part in history.parts {
@@ -143,13 +142,39 @@ extension ClientPanel {
 }
 
 extension ClientPanel {
+    /// A client whose requests are passed on to iCloud: what its requests and iCloud's answers tell.
+    init(passedOn history: ClientHistory, _ visit: Visit) {
+        anchor = history.anchor
+        name = history.identity.label
+        details = history.identity.details
+        user = "a user of iCloud"
+        requests = Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request")
+        requestsHref = visit.place.link("requests", [("client", history.id)])
+        last = ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0)))
+        lastError = Self.lastError(of: history, visit)
+        rows = history.parts.flatMap { part in part.feeds.map { Row(passedOn: $0, of: part, visit) } }
+        let shown = Set(history.parts.flatMap(\.feeds).flatMap(\.warnings.keys))
+        flags = history.parts.flatMap { Flag.all($0.warnings.filter { !shown.contains($0.key) }, visit) }
+        did = rows.isEmpty ? Self.operations(of: history, visit) : nil
+        hasNotes = rows.contains { !$0.flags.isEmpty || $0.error != nil }
+    }
+
+    private static func lastError(of history: ClientHistory, _ visit: Visit) -> Frame.Link? {
+        history.parts.compactMap(\.lastFailure).max { $0.time < $1.time }.map { failure in
+            Frame.Link(
+                text: "\(failure.error.code.rawValue): \(failure.error.reason)",
+                href: visit.place.link("requests", [("id", failure.requestID)]))
+        }
+    }
+
     /// The number of requests that are counted.
     private static let countedLimit = 1000
 
     private static func operations(of history: ClientHistory, _ visit: Visit) -> String? {
         let container = history.parts.first?.address.container
         let requests = visit.log.latest(countedLimit) {
-            $0.client.id == history.id && $0.userRecordName == history.user && $0.container == container
+            $0.client.id == history.id && ($0.isPassedOn || $0.userRecordName == history.user)
+                && $0.container == container
         }
         let counts = Dictionary(requests.map { ($0.operation, 1) }, uniquingKeysWith: +)
         let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -215,6 +240,38 @@ extension ClientPanel.Row {
         flags = ClientPanel.Flag.all(feed.warnings, visit)
         error = feed.error.map { "\($0.code.rawValue): \($0.reason)" }
         (behind, behindTone) = try await Self.distance(feed, in: address, user: user, tokens: tokens)
+    }
+
+    /// Tokens of iCloud are opaque: which answer gave them is all that is known.
+    fileprivate init(passedOn feed: ClientFeed, of client: KnownClient, _ visit: Visit) {
+        zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
+        (zoneHref, eyes) = (nil, nil)
+        database = client.address.words
+        let pulls = feed.deliveries
+        sent =
+            feed.lastSent.map { token in
+                let giving = pulls.dropLast().last { $0.pull.given == token }
+                return PullRow.TokenPosition(
+                    text: giving.map { "given at \($0.started.utcText.prefix(19))" } ?? "of an answer not seen here",
+                    href: giving.map { visit.place.link("requests", [("id", $0.requestID)]) }, note: nil)
+            } ?? PullRow.TokenPosition(text: "no token", href: nil, note: nil)
+        given = feed.lastGiven.map { token in
+            PullRow.TokenPosition(
+                text: token == feed.lastSent ? "the one sent" : "a new one",
+                href: pulls.last { $0.pull.given == token }.map {
+                    visit.place.link("requests", [("id", $0.requestID)])
+                },
+                note: nil)
+        }
+        changes = Digits.grouped(feed.changes)
+        last = ValueView(.time(feed.lastPulled))
+        request = pulls.last.map { visit.place.link("requests", [("id", $0.requestID)]) }
+        flags = ClientPanel.Flag.all(feed.warnings, visit)
+        error = feed.error.map { "\($0.code.rawValue): \($0.reason)" }
+        (behind, behindTone) =
+            feed.lastGiven == nil
+            ? ("has nothing yet", "bad")
+            : feed.moreComing ? ("more pages to fetch", "bad") : ("iCloud knows", "faint")
     }
 
     /// How far the client is behind, in words.
