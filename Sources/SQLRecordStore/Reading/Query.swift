@@ -204,10 +204,12 @@ struct TopRecords {
     mutating func cut() {
         guard isGrown else { return }
         isGrown = false
-        // Sorts indices by the positions alone: reading a position from a kept record would copy the record, which
-        // costs more than the comparison.
-        let places = kept.map(\.place)
-        let order = places.indices.sorted { query.precedes(places[$0], places[$1]) }
+        // Sorts indices by the positions alone, where they are: to copy a position, a record or the query for each
+        // comparison would cost more than the comparison.
+        let query = query
+        let order = kept.map(\.place).withUnsafeBufferPointer { places in
+            places.indices.sorted { query.precedes(places[$0], places[$1]) }
+        }
         var fill = PageFill(limit)
         if let overflow = order.firstIndex(where: { !fill.admits(kept[$0].record) }) {
             bar = kept[order[overflow]].place
