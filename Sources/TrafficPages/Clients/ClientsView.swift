@@ -245,7 +245,7 @@ extension ClientPanel.Row {
     /// Tokens of iCloud are opaque: which answer gave them is all that is known.
     fileprivate init(passedOn feed: ClientFeed, of client: KnownClient, _ visit: Visit) {
         zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
-        (zoneHref, eyes) = (nil, nil)
+        (zoneHref, clientState) = (nil, nil)
         database = client.address.words
         let pulls = feed.deliveries
         sent =

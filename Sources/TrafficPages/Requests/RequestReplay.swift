@@ -1,3 +1,4 @@
+internal import Accounts
 package import Console
 internal import HTTPServing
 internal import HTTPTypes
