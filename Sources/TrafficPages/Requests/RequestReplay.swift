@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Accounts
 package import Console
 internal import HTTPServing
 internal import HTTPTypes
