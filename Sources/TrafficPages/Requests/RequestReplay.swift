@@ -1,5 +1,4 @@
 internal import Accounts
-internal import Accounts
 package import Console
 internal import HTTPServing
 internal import HTTPTypes
