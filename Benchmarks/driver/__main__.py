@@ -14,6 +14,7 @@ import bench
 import floor
 import noting
 import pages
+import passing
 import postgresql
 import reading
 import report
@@ -26,6 +27,7 @@ ROWS = {
     "playback-store": reading.playback_in_store,
     "playback-http": reading.playback_over_http,
     "size": reading.independent_of_size,
+    "as-of": reading.as_of,
     "fetch": reading.fetch_by_name,
     "saver": lambda run: saving.savers(run, 1),
     "savers": lambda run: saving.savers(run, 64),
@@ -35,6 +37,7 @@ ROWS = {
     "load": serving.reads_under_load,
     "floor": floor.least,
     "request-log": noting.request_log,
+    "between": passing.between,
     "pages": pages.console_pages,
     "resaves": saving.random_saves,
     "index": saving.index_under_saves,

@@ -86,6 +86,28 @@ def independent_of_size(run):
             )
 
 
+def as_of(run):
+    """First pages as of 1,000 changes back, against the same now. The changes are spread over the zone."""
+    count, changes, container = (20 if run.quick else 200), 1000, run.container()
+    numbers = range(0, run.records, run.records // changes)[:changes]
+    with run.serve() as server:
+        token = container.current_token(server)
+        for start in range(0, changes, 200):
+            container.save_now(server, numbers[start : start + 200], 1)
+        for limit in (200, 50):
+            then, now = (
+                run.requests(f"page of {limit} {when}", [container.own_query(container.ranking(limit, **point))] * count)
+                for when, point in (("then", {"asOf": token}), ("now", {}))
+            )
+            for file in (then, now):
+                server.load(file)
+            back, present = run.alternate(*(lambda file=file: server.load(file)["p50"] for file in (then, now)))
+            back, present = tools.median(back), tools.median(present)
+            result, met = report.at_most(back / present, 3)
+            work = f"a page of {limit} by rank as of {changes:,} changes back, among {run.records:,}"
+            yield Row(work, "≤ 3x of now", report.micros(back), f"now {report.micros(present)}", result, met)
+
+
 def _pages(run, server, count):
     """A page at 90 % depth and the first: one goes through the pages before to get there, without their fields."""
     container = run.container()

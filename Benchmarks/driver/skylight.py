@@ -59,6 +59,10 @@ class Container:
         body = {"zoneID": ZONE, "resultsLimit": limit, "query": query, **more}
         return {**body, "continuationMarker": marker} if marker else body
 
+    def own_query(self, body):
+        """A request to the query of Skylight's own, which also takes a point."""
+        return messages.post(self._beyond + "records/query", body)
+
     def changes(self, token, limit):
         """A request for the changes since a token."""
         body = {"zones": [{"zoneID": ZONE, "syncToken": token, "resultsLimit": limit}]}

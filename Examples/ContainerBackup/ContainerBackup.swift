@@ -10,55 +10,41 @@ import RemoteRecords
         let folder = URL(filePath: CommandLine.arguments[1], directoryHint: .isDirectory)
         let client = try Connection.client()
         let database = Container(client).privateCloudDatabase
+        // No zone's folder has this name.
+        let tokens = try TokenStore(folder.appending(path: "tokens.json"))
         for zone in try await database.allRecordZones() where !zone.zoneID.isDefault {
             let name = zone.zoneID.zoneName.string
-            let (saved, deleted) = try await backUp(
-                zone.zoneID, of: database, to: folder.appending(path: fileName(name), directoryHint: .isDirectory))
+            let backup = folder.appending(path: fileName(name), directoryHint: .isDirectory)
+            let (saved, deleted) = try await backUp(zone.zoneID, of: database, tokens, to: backup)
             print("\(name): \(saved) saved, \(deleted) deleted")
         }
         await client.close()
     }
 
-    static func backUp(_ zoneID: ZoneID, of database: Database, to backup: URL) async throws -> (
+    static func backUp(_ zoneID: ZoneID, of database: Database, _ tokens: TokenStore, to backup: URL) async throws -> (
         saved: Int, deleted: Int
     ) {
-        // A new copy that was broken off goes on.
-        let new = backup.appendingPathExtension("new")
-        let isNew = FileManager.default.fileExists(atPath: new.path(percentEncoded: false))
-        let folder = isNew ? new : backup
-        let tokenFile = folder.appending(path: "token")
-        var token = (try? String(contentsOf: tokenFile, encoding: .utf8)).map { SyncToken($0) }
+        let (new, old) = (backup.appendingPathExtension("new"), backup.appendingPathExtension("old"))
         var count = (saved: 0, deleted: 0)
-        while true {
-            let page: Database.RecordZoneChanges
-            do throws(OperationError) {
-                page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
-            } catch {
-                guard error.code == .changeTokenExpired, token != nil, count == (0, 0) else { throw error }
-                // Nobody knows which records were deleted since: everything comes again.
-                if isNew { try FileManager.default.removeItem(at: new) }
-                try FileManager.default.createDirectory(at: new, withIntermediateDirectories: true)
-                return try await backUp(zoneID, of: database, to: backup)
+        try await tokens.fetchChanges(of: zoneID, in: database) { page, isFromTheBeginning in
+            let files = FileManager.default
+            // Nobody knows which records were deleted before: a new copy begins.
+            if isFromTheBeginning {
+                try? files.removeItem(at: new)
+                try files.createDirectory(at: new, withIntermediateDirectories: true)
             }
-            for (_, result) in page.modifications {
-                try await save(try result.get(), of: database, in: folder)
-                count.saved += 1
+            // One that was broken off goes on.
+            let isNew = files.fileExists(atPath: new.path(percentEncoded: false))
+            let folder = isNew ? new : backup
+            for (_, result) in page.modifications { try await save(try result.get(), of: database, in: folder) }
+            for deletion in page.deletions { try? files.removeItem(at: place(of: deletion.recordID, in: folder)) }
+            count.saved += page.modifications.count
+            count.deleted += page.deletions.count
+            if isNew, !page.moreComing {
+                try? files.removeItem(at: old)
+                try? files.moveItem(at: backup, to: old)
+                try files.moveItem(at: new, to: backup)
             }
-            for deletion in page.deletions {
-                try? FileManager.default.removeItem(at: place(of: deletion.recordID, in: folder))
-                count.deleted += 1
-            }
-            // After the page: a backup that is broken off gets the page again.
-            token = page.changeToken
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            try Data(page.changeToken.text.utf8).write(to: tokenFile, options: .atomic)
-            if !page.moreComing { break }
-        }
-        if isNew {
-            let old = backup.appendingPathExtension("old")
-            try? FileManager.default.removeItem(at: old)
-            try? FileManager.default.moveItem(at: backup, to: old)
-            try FileManager.default.moveItem(at: new, to: backup)
         }
         return count
     }

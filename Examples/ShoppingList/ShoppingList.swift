@@ -29,11 +29,7 @@ import RemoteRecords
         case ("slist", nil): try await show(shared, in: theirs(container))
         case ("journal", nil):
             for change in own.engine.state.pendingRecordZoneChanges + shared.engine.state.pendingRecordZoneChanges {
-                if case .saveRecord(let recordID) = change {
-                    print("save \(recordID.recordName)")
-                } else {
-                    print("delete \(change.recordID.recordName)")
-                }
+                print(change == .saveRecord(change.recordID) ? "save" : "delete", change.recordID.recordName)
             }
         case ("share", let address?):
             try await makeList(in: own)
@@ -65,9 +61,8 @@ import RemoteRecords
 
     static func show(_ cache: RecordCache, in zoneID: ZoneID) async throws {
         do { try await cache.sync() } catch { FileHandle.standardError.write(Data("Not synced: \(error)\n".utf8)) }
-        for title in try await cache.records(ofType: "Thing", in: zoneID).compactMap({ $0["title"] as String? })
-            .sorted()
-        { print(title) }
+        let titles = try await cache.records(ofType: "Thing", in: zoneID).compactMap { $0["title"] as String? }
+        print(titles.sorted().joined(separator: "\n"))
     }
 
     /// Invites somebody to the list.
@@ -75,24 +70,19 @@ import RemoteRecords
     static func share(with address: String, in container: Container) async throws -> String {
         let database = container.privateCloudDatabase
         let list = try await database.record(for: RecordID(recordName: "list", zoneID: mine))
-        var share: Record
-        if let shareID = list.share?.recordID {
-            share = try await database.record(for: shareID)
-        } else {
-            share = Record(sharing: list)
-            share.shareTitle = "Shopping"
-        }
-        var participant = try await container.shareParticipant(for: LookupInfo(emailAddress: address))
+        var share = Record(sharing: list)
+        share.shareTitle = "Shopping"
+        if let shareID = list.share?.recordID { share = try await database.record(for: shareID) }
+        var participant = try await container.shareParticipant(forEmailAddress: address)
         participant.permission = .readWrite
-        share.sharing?.addParticipant(participant)
+        share.addParticipant(participant)
         return try await database.save(share).shortGUID ?? ""
     }
 
     /// The zone of the list that somebody shares with the user.
     static func theirs(_ container: Container) async throws -> ZoneID {
-        for zone in try await container.sharedCloudDatabase.allRecordZones() where zone.zoneID.zoneName == zoneName {
-            return zone.zoneID
-        }
+        let zones = try await container.sharedCloudDatabase.allRecordZones().map(\.zoneID)
+        if let zoneID = zones.first(where: { $0.zoneName == zoneName }) { return zoneID }
         throw OperationError(.zoneNotFound, "Nobody shares a list with you")
     }
 }

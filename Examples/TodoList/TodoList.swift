@@ -28,21 +28,16 @@ import RemoteRecords
             await sync(list)
         case ("list", nil):
             await sync(list)
-            print(try await text(of: list))
+            print(text(of: try await list.records(ofType: "Item", in: zone)))
         case ("follow", nil):
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await list.run(every: .seconds(30), listening: true) }
-                group.addTask {
-                    var shown = ""
-                    for await _ in list.updates() {
-                        let text = try await text(of: list)
-                        // `print` may keep it back.
-                        if text != shown { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
-                        shown = text
-                    }
+            let showing = Task {
+                for try await items in list.updates(ofType: "Item", in: zone) {
+                    // `print` may keep it back.
+                    FileHandle.standardOutput.write(Data("\(text(of: items))\n".utf8))
                 }
-                try await group.next()
             }
+            defer { showing.cancel() }
+            try await list.run(every: .seconds(30), listening: true)
         default: Connection.explain("todo-list FILE add TEXT | done TEXT | list | follow")
         }
         await client.close()
@@ -53,9 +48,7 @@ import RemoteRecords
         do { try await list.sync() } catch { FileHandle.standardError.write(Data("Not synced: \(error)\n".utf8)) }
     }
 
-    static func text(of list: RecordCache) async throws -> String {
-        let items = try await list.records(ofType: "Item", in: zone)
-        return items.map { "\($0["isDone"] == true ? "[x]" : "[ ]") \($0["title"] ?? "")" }.sorted().joined(
-            separator: "\n")
+    static func text(of items: [Record]) -> String {
+        items.map { "\($0["isDone"] == true ? "[x]" : "[ ]") \($0["title"] ?? "")" }.sorted().joined(separator: "\n")
     }
 }

@@ -41,9 +41,11 @@ extension Record {
     /// Creates a share of a record and all records below it, with an ID of the app's choice.
     /// - Parameters:
     ///   - rootRecord: a record in a custom zone of the private database.
-    ///   - shareID: the ID of the share, in the zone of the record.
+    ///   - shareID: the ID of the share. Its zone is always that of the record.
     public init(rootRecord: Record, shareID: RecordID) {
-        self.init(recordType: Share.recordType, recordID: shareID)
+        self.init(
+            recordType: Share.recordType,
+            recordID: RecordID(recordName: shareID.recordName, zoneID: rootRecord.recordID.zoneID))
         sharing = Share(
             rootName: rootRecord.recordID.recordName, shortGUID: rootRecord.shortGUID ?? "", participants: [])
     }

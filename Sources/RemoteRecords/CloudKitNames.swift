@@ -128,11 +128,9 @@ extension Record {
     /// Sets or removes the value of a key, as the subscript does.
     public mutating func setValue(_ value: (any RecordValue)?, forKey key: String) { self[Name(key)] = value }
 
-    /// Sets the parent, a record in the same zone. A share of the parent also shares this record and the records below
-    /// it. `nil` removes the parent.
+    /// Sets the parent, a record in the same zone: a save with another one is refused. A share of the parent also shares
+    /// this record and the records below it. `nil` removes the parent.
     public mutating func setParent(_ parent: Record?) { setParent(parent?.recordID) }
-    /// Sets the parent by its ID, as ``setParent(_:)`` with a record does; `nil` removes the parent.
-    public mutating func setParent(_ parentID: RecordID?) { parent = parentID?.recordName }
 
     /// The keys that the server encrypts. Read and set them as the keys of the record.
     public var encryptedValues: EncryptedValues {
@@ -194,13 +192,13 @@ extension NamedInStrings where Self == Record {
     /// The record type as a `String`.
     @_disfavoredOverload public var recordType: String { (recordType as Name).string }
 
-    /// The parent as a reference to a record in the same zone, where a reference is needed.
+    /// The parent as a reference, where a reference is needed.
     @_disfavoredOverload public var parent: Reference? {
-        get {
+        get { self.parentID.map { Reference(recordID: $0, action: .none) } }
+        set {
             let zoneID = self.recordID.zoneID
-            return (self.parent as Name?).map { Reference(recordName: $0, zoneID: zoneID) }
+            self.setParent(newValue.map { RecordID(recordName: $0.recordName, zoneID: $0.zoneID ?? zoneID) })
         }
-        set { self.setParent(newValue?.recordID) }
     }
 
     /// The keys that were set since the record was fetched or saved, as strings and sorted.
@@ -229,6 +227,15 @@ extension Optional where Wrapped == Name {
     @_disfavoredOverload public static func != (left: Self, right: String) -> Bool { left != Name(right) }
     /// Matches a name with a string, in a `case` of a `switch`.
     @_disfavoredOverload public static func ~= (pattern: String, name: Self) -> Bool { name == Name(pattern) }
+}
+
+// Not disfavored, so that `titles[recordID.recordName]` means this one, and a literal the key of the type `String`.
+extension Dictionary where Key == String {
+    /// The value of a name, such as `recordID.recordName`.
+    public subscript(name: Name) -> Value? {
+        get { self[name.string] }
+        set { self[name.string] = newValue }
+    }
 }
 
 extension Set where Element == Name {

@@ -62,6 +62,8 @@ public final class KeyValueStore: Sendable {
         if let bytes { written.withLock { $0 = bytes } }
     }
 
+    deinit { for listener in listeners.withLock({ Array($0.values) }) { listener.finish() } }
+
     // MARK: Reading
 
     /// The value of a key; `nil` if there is none.
@@ -124,7 +126,7 @@ public final class KeyValueStore: Sendable {
 
     // MARK: Change notifications
 
-    /// The changes by other devices and the server, from now on.
+    /// The changes by other devices and the server, from now on. The stream ends with the store.
     public var changes: AsyncStream<Change> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Change.self, bufferingPolicy: .bufferingNewest(Self.changesLimit))

@@ -363,36 +363,65 @@ public struct NeverSettled: Error, Sendable, CustomStringConvertible {
 extension SkylightServer {
     /// Syncs devices in turn until each has everything and nobody has anything to send.
     ///
-    /// Temporary errors, such as those of ``inject(_:count:in:)``, and refused changes, such as conflicts, only cost a
-    /// round.
+    /// Temporary errors, such as those of ``inject(_:count:in:)``, and conflicts only cost a round, and so do refused
+    /// changes that the app adds again.
     /// - Parameters:
     ///   - engines: those of the devices; `RecordCache` has one as `engine`.
     ///   - rounds: the number of rounds after which it is an error. Devices that answer each other's changes never
     ///     settle.
-    /// - Throws: ``NeverSettled``; other errors of syncs.
+    /// - Throws: ``NeverSettled``; `partialFailure` with the changes that were refused for good, once everything else
+    ///   is on all devices; other errors of syncs.
     public func settle(_ engines: [SyncEngine], within rounds: Int = 50) async throws {
         var lastError: OperationError?
+        // The changes of each device that were refused and not added again.
+        var refused = [[OperationError.Item: OperationError]](repeating: [:], count: engines.count)
         for _ in 0..<rounds {
             var isQuiet = true
-            for engine in engines {
+            for (index, engine) in engines.enumerated() {
                 do {
                     try await engine.fetchChanges()
                     // Once a whole round has nothing to send, each device has fetched after the last change.
                     if engine.state.isEmpty { continue }
                     isQuiet = false
+                    refused[index] = refused[index].filter { !engine.state.hasPendingChange(of: $0.key) }
                     try await engine.sendChanges()
                 } catch {
                     guard error.isTemporary || error.code == .serverResponseLost || error.code == .partialFailure else {
                         throw error
                     }
+                    refused[index].merge(error.partialErrors.filter { !$0.value.isMeeting(at: $0.key) }) { $1 }
                     lastError = error
                     isQuiet = false
                 }
             }
-            if isQuiet { return }
+            if !isQuiet { continue }
+            let lost: [OperationError.Item: OperationError] = refused.reduce(into: [:]) { $0.merge($1) { $1 } }
+            if !lost.isEmpty { throw OperationError.partialFailure(lost) }
+            return
         }
         let pending = engines.flatMap(\.state.pendingRecordZoneChanges)
         throw NeverSettled(rounds: rounds, pending: pending, lastError: lastError)
+    }
+}
+
+extension SyncEngine.State {
+    fileprivate func hasPendingChange(of item: OperationError.Item) -> Bool {
+        switch item {
+        case .record(let recordID): pendingChange(of: recordID) != nil
+        case .zone(let zoneID): pendingDatabaseChanges.contains { $0.zoneID == zoneID }
+        case .link, .user, .subscription: false
+        }
+    }
+}
+
+extension OperationError {
+    /// True for a change that met one of another device. The app decides which of the two stays, and nothing is lost
+    /// that it does not give up.
+    fileprivate func isMeeting(at item: Item) -> Bool {
+        switch (code, item) {
+        case (.serverRecordChanged, _), (.unknownItem, _), (.zoneNotFound, .zone): true
+        default: false
+        }
     }
 }
 

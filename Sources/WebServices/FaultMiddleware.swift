@@ -51,14 +51,16 @@ struct FaultMiddleware: Sendable {
     /// The faults that apply to the request; `nil` if none can apply.
     private func scope(of request: Request, _ context: ServingRequestContext) throws -> RequestFaults? {
         guard let text = Self.asked(by: request) else {
-            return faults.isIdle || FaultServices.isMeant(by: request) ? nil : RequestFaults()
+            if faults.isIdle || FaultServices.isMeant(by: request) { return nil }
+            return RequestFaults(by: ClientIdentity(of: request).names)
         }
         try FaultServices.checkPeer(of: request, context)
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
         if names == [Self.exemption] || FaultServices.isMeant(by: request) { return RequestFaults(isExempt: true) }
         let settings = try names.map(Self.asked)
         return RequestFaults(
-            asking: Set(settings.map(\.fault)), items: settings.lazy.compactMap(\.items).last ?? .standard)
+            asking: Set(settings.map(\.fault)), items: settings.lazy.compactMap(\.items).last ?? .standard,
+            by: ClientIdentity(of: request).names)
     }
 
     private static func asked(by request: Request) -> String? {
@@ -86,19 +88,20 @@ struct FaultMiddleware: Sendable {
 
     // MARK: Failing
 
-    /// Applies the failure faults to a request. If none applies, the request is answered.
-    /// - Parameter endSignIn: ends the sign-in of the client; `nil` for a request that needs none.
+    /// Applies the failure faults to a request. If none applies, the request is answered, late if that fault is active.
+    /// - Parameter endSignIn: ends the sign-in of the client, and answers or throws what a client without one gets; `nil`
+    ///   for a request that needs none.
     /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that
-    ///   is refused; ``AuthenticationFailure`` for a sign-in that is over.
+    ///   is refused; errors of `endSignIn` and `answer`.
     func inject(
         _ request: Request, at path: WebServicePath, _ context: ServingRequestContext,
-        endingSignIn endSignIn: (() async throws -> AuthenticationFailure)? = nil,
+        endingSignIn endSignIn: (() async throws -> Response)? = nil,
         _ answer: (Request) async throws -> Response
     ) async throws -> Response {
         guard let scope = RequestFaults.current, !scope.isExempt else { return try await answer(request) }
         var request = request
         var zones = FaultArea.RequestedZones.database
-        if faults.active.contains(where: { $0.fault.kind == .failure && $0.area.zoneID != nil }) {
+        if faults.active.contains(where: { Self.decides($0.fault) && $0.area.zoneID != nil }) {
             // The body contains the names of the zones.
             let body = try await ConnectionLost.reading {
                 _ = try await request.readSentBody()
@@ -108,15 +111,15 @@ struct FaultMiddleware: Sendable {
                 FaultArea.RequestedZones(of: request, action: path.action, body: body)
             }
         }
+        func covers(_ area: FaultArea) -> Bool {
+            area.covers(path.container, path.environment, path.scope) && area.covers(zones)
+        }
         func fails(_ fault: InjectedFault) -> Bool {
-            scope.asked.contains(fault)
-                || faults.take(fault) {
-                    $0.area.covers(path.container, path.environment, path.scope) && $0.area.covers(zones)
-                } != nil
+            scope.asked.contains(fault) || faults.take(fault, for: scope, where: { covers($0.area) }) != nil
         }
         if let endSignIn, fails(.signInExpired) {
-            scope.note(.signInExpired)
-            throw try await endSignIn()
+            note(.signInExpired, scope)
+            return try await endSignIn()
         }
         if fails(.throttled) { return failure(.throttled, .rehearsedThrottling, context) }
         if fails(.tryAgainLater) { return failure(.tryAgainLater, .rehearsedUnavailability, context) }
@@ -134,8 +137,24 @@ struct FaultMiddleware: Sendable {
             _ = try? await answer(request)
             throw await dropped(context)
         }
-        return try await answer(request)
+        let isSlow = scope.asked.contains(.slow) || faults.isActive(.slow, for: scope, where: covers)
+        if isSlow { note(.slow, scope) }
+        let response = try await answer(request)
+        if isSlow {
+            // A client that does not wait ends the pause.
+            try? await Task.sleep(for: faults.answerDelay)
+        }
+        return response
     }
+
+    /// Notes a fault, in the log as well: an answer of another server is logged before it gets here again.
+    private func note(_ fault: InjectedFault, _ scope: RequestFaults) {
+        scope.note(fault)
+        RequestRecorder.current?.update { $0.rehearsals = fault.rawValue }
+    }
+
+    /// True for the faults that ``inject(_:at:_:endingSignIn:_:)`` applies, and for those that fail a request elsewhere.
+    private static func decides(_ fault: InjectedFault) -> Bool { fault.kind == .failure || fault == .slow }
 
     /// Returns whether the download of a file must fail because its address counts as expired. Pages of the console
     /// still get the file, because they show what is stored.
@@ -146,7 +165,7 @@ struct FaultMiddleware: Sendable {
         let fault = InjectedFault.assetGone
         guard
             scope.asked.contains(fault)
-                || faults.take(fault, where: { $0.area.covers(container, environment, nil) }) != nil
+                || faults.take(fault, for: scope, where: { $0.area.covers(container, environment, nil) }) != nil
         else { return false }
         scope.note(fault)
         return true

@@ -22,10 +22,11 @@ public struct Proxy: Sendable {
     /// The same while there is no memory for more.
     private static let leastLimit = 64 << 10
 
-    /// The rehearsals of requests that are passed on: those that fail a request. The others need what iCloud stores.
+    /// The rehearsals of requests that are passed on: those that fail a request, or delay its answer. The others need
+    /// what iCloud stores.
     static let rehearsals: [InjectedFault] = [
-        .throttled, .zoneBusy, .conflict, .quotaExceeded, .partialFailure, .tryAgainLater, .droppedBefore,
-        .droppedAfter,
+        .slow, .throttled, .expiredToken, .zoneBusy, .conflict, .quotaExceeded, .partialFailure, .signInExpired,
+        .tryAgainLater, .droppedBefore, .droppedAfter,
     ]
 
     /// The container.
@@ -81,6 +82,23 @@ public struct Proxy: Sendable {
                 throw Self.refusal("its answer has the status \(answer.status)")
             }
             return try await response(answer, to: sent, action, noting: note)
+        } catch let failure as CloudKitFailure {
+            throw Self.refusal(failure)
+        }
+    }
+
+    /// iCloud's answer to a client whose sign-in is over: what it answers to the question for the current user, asked
+    /// without the web auth token. CloudKit JS asks it to learn the address of the sign-in page. Nothing else of the
+    /// request is passed on.
+    func signInRequired(_ request: Request, at path: WebServicePath, noting note: RequestRecorder?) async throws
+        -> Response
+    {
+        let token = SentQuery(request)["ckAPIToken"].map { "?ckAPIToken=\($0.sent)" } ?? ""
+        let target = "/database/1/\(container)/\(path.environment.rawValue)/public/users/caller\(token)"
+        let origin = request.headers[.origin].map { [(name: HTTPField.Name.origin.rawName, value: $0)] } ?? []
+        do {
+            let answer = try await self.origin.passOn(HTTPRequest.Method.get.rawValue, target, origin, [])
+            return try await response(answer, to: [], nil, noting: note)
         } catch let failure as CloudKitFailure {
             throw Self.refusal(failure)
         }
@@ -233,7 +251,8 @@ extension WebServices {
         -> Response
     {
         let note = RequestRecorder.current
-        note?.update { $0.authentication = Authentication(way: Credentials(request).way) }
+        let credentials = Credentials(request)
+        note?.update { $0.authentication = Authentication(way: credentials.way) }
         guard let path = try? WebServicePath(request.path) else {
             return try await proxy.answer(request, nil, noting: note)
         }
@@ -245,7 +264,12 @@ extension WebServices {
                 "'\(fault.rawValue)' can't be rehearsed on a request that is passed on to iCloud; choose one of \(Proxy.rehearsals.map(\.rawValue).joined(separator: ", "))"
             )
         }
-        return try await faultServices.middleware.inject(request, at: path, context) { request in
+        // A server-to-server key needs no sign-in.
+        let isSignedIn = credentials.webAuthToken != nil && credentials.signature == nil
+        let endSignIn = { try await proxy.signInRequired(request, at: path, noting: note) }
+        return try await faultServices.middleware.inject(
+            request, at: path, context, endingSignIn: isSignedIn ? endSignIn : nil
+        ) { request in
             var request = request
             if let response = try await rehearsed(&request, context, at: path) { return response }
             return try await proxy.answer(request, path.action, noting: note)
@@ -254,7 +278,7 @@ extension WebServices {
 
     /// The services whose items fail in rehearsals.
     private static let failing: Set<String> = [
-        "records/query", "records/lookup", "records/modify", "records/changes", "changes/zone",
+        "records/query", "records/lookup", "records/modify", "records/changes", "changes/zone", "changes/database",
     ]
 
     /// The answer of a rehearsal that fails the request, or its items, as it would fail in a store of this server; `nil`
@@ -277,7 +301,7 @@ extension WebServices {
             assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
             origin: { "" }, requestID: context.requestID, context: context, note: nil)
         // The faults of this attempt count only if it fails.
-        let attempt = RequestFaults(asking: faults.asked, items: faults.items)
+        let attempt = RequestFaults(asking: faults.asked, items: faults.items, by: faults.clientNames)
         let response: Response
         do {
             let answer = try await RequestFaults.$current.withValue(attempt) {

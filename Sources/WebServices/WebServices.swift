@@ -152,9 +152,9 @@ public struct WebServices: Sendable {
                 return try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
             let signedIn = request
-            let endSignIn = {
+            let endSignIn: () async throws -> Response = {
                 defer { session = nil }
-                return try await authenticator.endSignIn(of: client, session, signedIn, at: path)
+                throw try await authenticator.endSignIn(of: client, session, signedIn, at: path)
             }
             let needsSignIn = authenticator.needsSignIn(client, of: session, at: path, for: endpoint.purpose)
             return try await faultServices.middleware.inject(

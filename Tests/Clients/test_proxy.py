@@ -5,6 +5,7 @@ import gzip
 import http.client
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -267,7 +268,61 @@ def test_the_log_has_what_the_answers_say(stage):
     page = requests.get(pages, auth=RequiredServer.administrator, timeout=PATIENCE).text
     assert "Passed on to iCloud" in page and "records/modify</a> <span class=\"pill\"" in page
     page = requests.get(pages, params={"id": made["id"]}, auth=RequiredServer.administrator, timeout=PATIENCE).text
-    assert "iCloud does not say" in page and "Replay" not in page
+    assert "iCloud does not say" in page
+    # Its tokens are opaque, so the page says which answer gave them.
+    page = requests.get(pages.replace("/requests", "/clients"), auth=RequiredServer.administrator, timeout=PATIENCE).text
+    assert "as a user of iCloud" in page and "more pages to fetch" in page and "no token" in page and ">a new one</a>" in page
+
+
+def test_a_replay_goes_to_this_machine_alone(stage):
+    """To the mirror, or to the container of the same name here. The origin gets nothing."""
+    client = stage.client()
+    client.save(note("replayed", rank=1), zone="_defaultZone")
+    client.ask("records/lookup", records=[{"recordName": "replayed"}])
+    client.close()
+    saved, looked = stage.noted()[-2:]
+    pages, before = f"{stage.proxy.address}/c/{CONTAINER}/development/private/requests", len(stage.recorder.exchanges)
+
+    def page(path="", **parameters):
+        return requests.get(pages + path, params=parameters, auth=RequiredServer.administrator, timeout=PATIENCE).text
+
+    def replay(request):
+        answer = requests.post(
+            pages + "/replay", data={"id": request["id"]}, auth=RequiredServer.administrator, timeout=PATIENCE, allow_redirects=False
+        )
+        assert answer.status_code == 303, answer.text
+        again = stage.noted()[-1]
+        assert again["client"]["name"] == "Skylight replay" and not again.get("passedOn") and again["id"] != request["id"]
+        return again
+
+    assert "Replay on this machine…" in page(id=saved["id"]) and ">Replay on this machine</button>" in page(id=looked["id"])
+    asked = page("/replay", id=saved["id"])
+    assert "as the developer" in asked and "Nothing is sent to iCloud" in asked
+    assert replay(looked)["itemErrors"][0]["serverErrorCode"] == "NOT_FOUND"
+    assert replay(saved)["status"] == 200 and replay(looked)["records"] == 1
+    # The mirror comes first.
+    mirror = f"{stage.proxy.address}/database/1/{CONTAINER}.mirror/development/private/"
+    requests.post(mirror + "zones/list", json={}, timeout=PATIENCE)
+    again = replay(looked)
+    assert again["container"] == CONTAINER + ".mirror" and again["itemErrors"][0]["serverErrorCode"] == "NOT_FOUND"
+    assert len(stage.recorder.exchanges) == before
+
+
+def test_a_conversation_is_a_file_that_another_server_opens(stage, tmp_path):
+    client = stage.client()
+    client.save(note("shared", rank=1), zone="_defaultZone")
+    client.close()
+    pages, administrator = f"{stage.proxy.address}/c/{CONTAINER}/development/private/", RequiredServer.administrator
+    requests.post(pages + "snapshots/save", data={"name": "Talk", "requests": "on"}, auth=administrator, timeout=PATIENCE)
+    file = tmp_path / "Talk"
+    until(lambda: "Talk" in stage.proxy.command("snapshot", "list", "--container", CONTAINER))
+    stage.proxy.command("snapshot", "export", "Talk", "--container", CONTAINER, "--output", str(file))
+    with RequiredServer("--auth", "open") as other:
+        other.command("snapshot", "import", str(file))
+        page = requests.get(
+            f"{other.address}/c/{CONTAINER}/development/private/snapshots/requests", params={"name": "Talk"}, auth=administrator, timeout=PATIENCE
+        ).text
+    assert "records/modify" in page and "passed on to iCloud" in page and "shared" in page
 
 
 def test_programs_with_the_host_compiled_in(stage):
@@ -295,6 +350,22 @@ def test_an_origin_over_tls(certificate):  # noqa: F811
             answer = client.ask("zones/list")
             assert client.last.status == 502 and "certificate is not trusted" in answer["reason"]
             client.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root, and unshare")
+def test_the_proxy_as_it_is_started_for_icloud(tmp_path):
+    """In a network namespace of its own, the origin has iCloud's name, port and TLS."""
+    namespace = ["unshare", "--net", "--mount"]
+    if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this system allows no namespaces")
+    script = pathlib.Path(__file__).with_name("in_namespace.py")
+    done = subprocess.run([*namespace, sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert all(address.startswith(f"https://{HOST}/") for address in said["direct"]), said
+    # What was saved directly and what went through the proxy is in one place; other containers are the proxy's own.
+    assert [record.get("serverErrorCode") for record in said["passed"]] == [None, None], said
+    assert [record.get("serverErrorCode") for record in said["stored"]] == ["NOT_FOUND", None], said
 
 
 def test_everything_else_is_answered_here(stage):
@@ -354,6 +425,29 @@ def test_a_dropped_connection_is_dropped_before_or_after(stage):
     assert all(name != "x-skylight-rehearse" for name, _ in stage.recorder.exchanges[-1].sent)
 
 
+def test_a_token_expires_before_anything_is_passed_on(stage):
+    client = stage.client()
+    token = client.ask("changes/database")["syncToken"]
+    for name, body in [("changes/database", {"syncToken": token}), ("changes/zone", {"zones": [{"zoneID": {"zoneName": "Notes"}, "syncToken": "AQID"}]})]:
+        before = len(stage.recorder.exchanges)
+        answer = client.ask(name, [("X-Skylight-Rehearse", "expired-token")], **body)
+        assert client.last.getheader("X-Skylight-Rehearsal") == "expired-token" and len(stage.recorder.exchanges) == before
+        item = answer["zones"][0] if name == "changes/zone" else answer
+        assert item["reason"] == "client knowledge differs from server knowledge"
+    # Without a token it is passed on.
+    client.ask("changes/database", [("X-Skylight-Rehearse", "expired-token")])
+    assert client.last.getheader("X-Skylight-Rehearsal") is None and stage.noted()[-1]["passedOn"]
+    client.close()
+
+
+def test_a_slow_answer_is_that_of_the_origin(stage):
+    client, before = stage.client(), len(stage.recorder.exchanges)
+    assert "zones" in client.ask("zones/list", [("X-Skylight-Rehearse", "slow")])
+    assert client.last.getheader("X-Skylight-Rehearsal") == "slow" and len(stage.recorder.exchanges) == before + 1
+    assert stage.noted()[-1]["rehearsals"] == "slow" and stage.noted()[-1]["passedOn"]
+    client.close()
+
+
 def test_what_needs_a_store_can_not_be_rehearsed(stage):
     client, before = stage.client(), len(stage.recorder.exchanges)
     answer = client.ask("zones/list", [("X-Skylight-Rehearse", "pages-of-one")])
@@ -371,6 +465,10 @@ ENDINGS = {
     "status": b"HTTP/1.1 700 Odd\r\nContent-Length: 2\r\n\r\n{}",
     "lie": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}",
 }
+
+
+# Bytes of an answer that must not be in memory.
+HUGE = 256 << 20
 
 
 class Hostile(Listener):
@@ -392,6 +490,11 @@ class Hostile(Listener):
             connection.sendall(b"HTTP/1.1 200 OK\r\nX-Skylight-Passed-On: never\r\nConnection: X-Gone\r\nX-Gone: 1\r\nContent-Length: 2\r\n\r\n{}")
         elif word == "long":
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n" + bytes(3_000_000))
+        elif word == "huge":
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % HUGE)
+            part = bytes(1 << 20)
+            for _ in range(HUGE // len(part)):
+                connection.sendall(part)
         elif word == "items":
             # More items than were asked for, of no known form.
             items = b'{"records":[{"serverErrorCode":"ODD","reason":"odd"},{},{"recordName":7}],"moreComing":"no","syncToken":[]}'
@@ -427,6 +530,22 @@ def test_a_long_answer_that_breaks_off_is_not_whole(hostile):
     client.close()
     noted = until(lambda: [request for request in hostile.noted() if request["operation"].endswith("records/long")])[-1]
     assert noted["brokenOff"] and noted["bytesOut"] >= 1 << 20
+
+
+def test_a_file_is_streamed(hostile):
+    client, process = hostile.client(), f"/proc/{hostile.proxy.process.pid}/status"
+    if not os.path.exists(process):
+        pytest.skip("memory is read from /proc")
+
+    def most():
+        return int(pathlib.Path(process).read_text().split("VmHWM:")[1].split()[0]) << 10
+
+    client.send("POST", ROOT + "records/query", body=b"{}")
+    before = most()
+    assert len(client.send("GET", ROOT + "records/huge")) == HUGE
+    client.close()
+    assert most() - before < 32 << 20
+    assert hostile.noted()[-1]["bytesOut"] == HUGE
 
 
 def test_a_redirect_is_an_answer_and_extra_bytes_are_none(hostile):
@@ -497,7 +616,12 @@ def test_a_killed_proxy_saves_nothing_twice():
 class Confiding(Listener):
     """Answers with secrets, as iCloud does."""
 
+    def __init__(self):
+        self.asked = []
+        super().__init__()
+
     def answer(self, connection, method, target, headers, body):
+        self.asked.append((method, target, dict(headers), body))
         word = target.split("?")[0].rsplit("/", 1)[-1]
         head, content = "200 OK", b'{"zones":[]}'
         if word == "create":
@@ -511,6 +635,31 @@ class Confiding(Listener):
             f"HTTP/1.1 {head}\r\nX-Apple-CloudKit-Web-Auth-Token: SECRET-next\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
         )
         return True
+
+
+def test_a_sign_in_expires_as_the_origin_says_it():
+    """The origin is asked for the current user, without the web auth token and without anything else of the request."""
+    origin = Confiding()
+    with proxy_to(origin.address) as proxy:
+        stage = Stage(proxy, origin)
+        client = stage.client()
+        rehearse(stage, {"start": "sign-in-expired", "container": CONTAINER})
+        # Only who is signed in can be signed out.
+        client.send("POST", ROOT + "zones/list?ckAPIToken=a%2Bb", body=b"{}")
+        assert client.last.status == 200 and len(origin.asked) == 1
+        path = ROOT + "records/modify?ckAPIToken=a%2Bb&ckWebAuthToken=secret%2Bword"
+        answer = json.loads(client.send("POST", path, [("Cookie", "secret"), ("Origin", "https://app.example")], b'{"operations":[]}'))
+        assert client.last.status == 421 and client.last.getheader("X-Skylight-Rehearsal") == "sign-in-expired"
+        assert answer["redirectURL"] == "https://idmsa.apple.com/IDMSWebAuth/auth?oauth_token=SECRET-oauth"
+        method, target, headers, body = origin.asked[1]
+        assert (method, target, body) == ("GET", f"/database/1/{CONTAINER}/development/public/users/caller?ckAPIToken=a%2Bb", b"")
+        assert headers["Origin"] == "https://app.example" and "secret" not in str(headers)
+        noted = stage.noted()[-1]
+        assert (noted["status"], noted["operation"], noted["rehearsals"]) == (421, "records/modify", "sign-in-expired")
+        client.send("POST", path, body=b'{"operations":[]}')
+        assert client.last.status == 200 and origin.asked[2][1] == path
+        client.close()
+    origin.close()
 
 
 def test_no_secret_is_kept():
@@ -528,6 +677,10 @@ def test_no_secret_is_kept():
         assert b"SECRET-oauth" in client.exchanges[1].answer
         client.close()
         said = proxy.log
+        # A conversation that is saved is one of the files below.
+        pages = f"{proxy.address}/c/{CONTAINER}/development/private/snapshots/save"
+        requests.post(pages, data={"name": "Talk", "requests": "on"}, auth=RequiredServer.administrator, timeout=PATIENCE)
+        until(lambda: any(b"users/caller" in file.read_bytes() for file in proxy.data.rglob("requests.ndjson")))
         for request in stage.noted():
             said += json.dumps(stage.whole(request))
             page = f"{proxy.address}/c/{CONTAINER}/development/private/requests"

@@ -21,10 +21,10 @@ CONTAINER = "iCloud.com.example.Rehearsed"
 NOTIFICATIONS = [
     "lost-notifications", "late-notifications", "doubled-notifications", "shuffled-notifications", "coalesced-notifications", "own-notifications",
 ]
-READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed", *NOTIFICATIONS]
+READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed", "slow", *NOTIFICATIONS]
 FAILURES = [
-    "throttled", "zone-busy", "conflict", "quota-exceeded", "partial-failure", "sign-in-expired", "asset-gone", "try-again-later", "dropped-before",
-    "dropped-after",
+    "throttled", "expired-token", "zone-busy", "conflict", "quota-exceeded", "partial-failure", "sign-in-expired", "asset-gone", "try-again-later",
+    "dropped-before", "dropped-after",
 ]
 ACTS = ["expire-tokens", "purge-zone", "reset-zone"]
 
@@ -41,9 +41,9 @@ class Failed(Exception):
 class Client:
     """A plain client with its own zone: one request, one answer."""
 
-    def __init__(self, server, zone, header=None, user=None):
+    def __init__(self, server, zone, header=None, user=None, **headers):
         self.address, self.zone = server, zone
-        self.headers = {"Content-Type": "text/plain"}
+        self.headers = {"Content-Type": "text/plain", **{name.replace("_", "-"): value for name, value in headers.items()}}
         if header:
             self.headers["X-Skylight-Rehearse"] = header
         if user:
@@ -489,6 +489,66 @@ def test_a_busy_zone_is_an_item_in_changes_zone(server):
 
 
 @pytest.mark.parametrize("how", ["header", "service", "command"])
+def test_a_token_expires_for_a_while(server, how):
+    zone = f"expired-{how}"
+    plain = made(server, zone, "a", "b")
+    token, of_database = plain.pages()[-1]["syncToken"], plain.database()["syncToken"]
+    plain.delete("b")
+    client = failing(server, how, "expired-token", zone)
+    # Without a token a pull works, and does not count.
+    assert client.changes()["records"] and client.shaped is None
+    for _ in range(2):
+        with pytest.raises(Failed) as failed:
+            client.changes(token)
+        assert (failed.value.code, failed.value.reason) == ("BAD_REQUEST", "client knowledge differs from server knowledge")
+        assert client.shaped == "expired-token"
+    if how == "header":
+        with pytest.raises(Failed) as failed:
+            client.database(of_database)
+        assert failed.value.status == 400 and failed.value.reason == "client knowledge differs from server knowledge"
+    # The token was good all the time.
+    assert [record["recordName"] for record in plain.changes(token)["records"]] == ["b"]
+    right = RightClient(server, zone)
+    right.token, right.records = token, {"a": {}, "b": {}}
+    start(server, "expired-token", zone=zone)
+    right.pull()
+    assert set(right.records) == {"a"} and right.removed == {"b"}
+
+
+def test_an_answer_is_late_but_the_save_is_not(server):
+    plain = made(server, "slow")
+    client = Client(server, "slow", header="slow")
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        begun = time.monotonic()
+        saved = threads.submit(client.save, "a")
+        until(lambda: plain.lookup("a") == ["a"])
+        assert saved.result()[0]["recordName"] == "a" and client.shaped == "slow"
+        assert time.monotonic() - begun >= 5
+
+
+@pytest.mark.parametrize("header", ["X_Skylight_Client", "X_Skylight_Device", "User_Agent"])
+@pytest.mark.parametrize("how", ["service", "command"])
+def test_one_client_alone_fails(server, how, header):
+    zone = f"of-{header}-{how}"
+    plain, client = made(server, zone, "a"), Client(server, zone, **{header: "Tablet/1 (x)"})
+    if how == "service":
+        start(server, "throttled", 2, client="Tablet/1 (x)", minutes=5)
+    else:
+        said = skylight(
+            "rehearse", "start", "throttled=2", "--client", "Tablet/1 (x)", "--minutes", "5", "--url", server, "--container", CONTAINER
+        )
+        assert f"on: throttled in {CONTAINER}, client Tablet/1 (x), 2 more times, until 20" in said
+    [on] = rehearsals(server)["on"]
+    assert on["client"] == "Tablet/1 (x)" and on["until"] == on["since"] + 300_000
+    for _ in range(2):
+        assert plain.lookup("a") == ["a"] and plain.shaped is None
+        with pytest.raises(Failed) as failed:
+            client.lookup("a")
+        assert failed.value.code == "THROTTLED"
+    assert client.lookup("a") == ["a"]
+
+
+@pytest.mark.parametrize("how", ["header", "service", "command"])
 def test_conflict(server, how):
     zone = f"conflict-{how}"
     plain = made(server, zone, "a")
@@ -746,6 +806,11 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
         ({"start": "partial-failure", "code": "NONE"}, "BAD_REQUEST", "choose one of CONFLICT, ACCESS_DENIED"),
         ({"start": "asset-gone", "zone": "Notes"}, "BAD_REQUEST", "takes no database and no zone"),
         ({"start": "pages-of-one", "user": "ada"}, "BAD_REQUEST", "takes no user"),
+        ({"start": "lost-notifications", "client": "x"}, "BAD_REQUEST", "takes no client"),
+        ({"start": "slow", "count": 2}, "BAD_REQUEST", "takes no count"),
+        ({"start": "slow", "minutes": 0}, "BAD_REQUEST", "'minutes' is a whole number from 1 to 10080"),
+        ({"start": "slow", "minutes": 10**18}, "BAD_REQUEST", "from 1 to 10080"),
+        ({"start": "slow", "minutes": "5"}, "BAD_REQUEST", "Expected 'minutes' to be a whole number"),
         ({"start": "throttled", "container": "x"}, "BAD_REQUEST", "Expected 'container'"),
         ({"start": "throttled", "environment": "x"}, "BAD_REQUEST", "Expected 'environment'"),
         ({"start": "throttled", "database": "x"}, "BAD_REQUEST", "Expected 'database'"),

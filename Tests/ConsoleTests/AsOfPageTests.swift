@@ -13,6 +13,8 @@ import Testing
     /// A zone of which the tablet has the first state: since then a record changed, one was deleted, and one was added.
     private struct Story {
         let stage: RequestStage
+        /// The user of the tablet: the zone's owner or a guest.
+        let reader: RequestStage
         /// The tablet, as addresses name it.
         let tablet: String
         let token: ChangeToken
@@ -21,30 +23,42 @@ import Testing
         static let query = "type=Note&filter1=rank&is1=EQUALS&value1=1"
 
         var position: Int64 {
-            get async throws { try await stage.database.require(.explainTokens).explain(token).position }
+            get async throws { try await reader.database.require(.explainTokens).explain(token).position }
         }
 
-        static func with(journal: JournalLimits? = nil, _ body: @Sendable (Story) async throws -> Void) async throws {
+        /// - Parameter guest: true for the tablet of a guest of the zone.
+        static func with(
+            journal: JournalLimits? = nil, guest: Bool = false, _ body: @Sendable (Story) async throws -> Void
+        ) async throws {
             let folder = try TemporaryFolder()
             let engine = try StoreUnderTest.engine(folder: folder.url, journal: journal)
             try await RequestStage.with(engine: engine) { stage in
                 try await stage.save("old", title: "the old text")
                 try await stage.save("gone")
                 try await stage.save("same")
-                let token = try #require(try await stage.pull(from: "tablet"))
+                let reader = try await guest ? stage.guest("grace") : stage
+                let token = try #require(try await reader.pull(from: "tablet", zone: reader.seenZone))
                 try await stage.save("old", title: "the new text")
                 _ = try await stage.database.modify(
                     ModifyRequest([RecordOperation(.forceDelete, recordName: "gone")], zoneID: RequestStage.zone))
                 try await stage.save("new")
                 let tablet = try #require(stage.log.clients.histories(in: stage.address.container).first).anchor
-                try await body(Story(stage: stage, tablet: tablet, token: token))
+                try await body(Story(stage: stage, reader: reader, tablet: tablet, token: token))
             }
             await engine.close()
         }
 
         func page(_ path: String, asOf point: String? = nil) async throws -> String {
-            let asked = FormFields.url("", [(EarlierState.parameter, point ?? tablet)]).dropFirst()
-            return try await stage.page("\(path)zone=Notes&\(asked)")
+            try await page(path, [(EarlierState.parameter, point ?? tablet)])
+        }
+
+        func pageNow(_ path: String) async throws -> String { try await page(path, []) }
+
+        private func page(_ path: String, _ more: [(name: String, value: String)]) async throws -> String {
+            let place = Place(
+                address: reader.address, user: reader.user == stage.user ? nil : "grace", zone: .one(reader.seenZone))
+            let fields = FormFields.url("", place.parameters + more).dropFirst()
+            return try await stage.page("\(path)\(fields)", in: place.path)
         }
 
         /// The cell with the name of a record in a table.
@@ -56,8 +70,8 @@ import Testing
         }
     }
 
-    @Test func eachFormOfAPointShowsItsState() async throws {
-        try await Story.with { story in
+    @Test(arguments: [false, true]) func eachFormOfAPointShowsItsState(guest: Bool) async throws {
+        try await Story.with(guest: guest) { story in
             let position = try await story.position
             for point in [story.tablet, story.token.text, String(position)] {
                 let page = try await story.page("query?\(Story.query)&", asOf: point)
@@ -69,7 +83,7 @@ import Testing
                 #expect(page.contains("<span>position \(Digits.grouped(position))</span>"))
                 #expect(page.contains("<b>3 records</b>"))
             }
-            let now = try await story.stage.page("query?zone=Notes&\(Story.query)")
+            let now = try await story.pageNow("query?\(Story.query)&")
             #expect(now.contains("the new text") && !now.contains("Earlier state") && now.contains("Pick old"))
         }
     }
@@ -196,14 +210,14 @@ import Testing
         }
     }
 
-    @Test func menusAndClientsLeadToTheEyesOfClients() async throws {
+    @Test func menusAndClientsLeadToTheStatesOfClients() async throws {
         try await Story.with { story in
-            let eyes = "asOf=\(story.tablet)"
+            let point = "asOf=\(story.tablet)"
             for path in ["query?zone=Notes&\(Story.query)", "record?zone=Notes&name=old", "clients", "sync"] {
-                #expect(try await story.stage.page(path).contains(eyes), "\(path)")
+                #expect(try await story.stage.page(path).contains(point), "\(path)")
             }
             // Without a zone, the client's is shown.
-            let page = try await story.stage.page("query?\(Story.query)&\(eyes)")
+            let page = try await story.stage.page("query?\(Story.query)&\(point)")
             #expect(page.contains("<span>zone Notes</span>") && page.contains("the old text"))
         }
         // A store without earlier states offers none.

@@ -111,6 +111,27 @@ import Testing
         }
     }
 
+    @Test func aRehearsalIsOfOneClientAndEnds() async throws {
+        try await withConsole { client, faults in
+            let form = "start=slow&where=container&count=1&ofClient=%3CTablet%3E&minutes="
+            for minutes in ["0", "x", "10081"] {
+                let answer = try await post("\(Self.there)/rehearsals/start", form + minutes, client)
+                #expect(answer.status == .badRequest, "\(minutes)")
+            }
+            #expect(try await post("\(Self.there)/rehearsals/start", form + "10", client).status == .seeOther)
+            let area = FaultArea(container: ContainerID("iCloud.com.example.App"), client: "<Tablet>")
+            let active = try #require(faults.active.first)
+            #expect(active.area == area && active.until?.milliseconds == active.since.milliseconds + 600_000)
+            let html = try await page("\(Self.there)/rehearsals", client)
+            #expect(html.contains("client &lt;Tablet&gt;, until 20") && !html.contains("<Tablet>"))
+            let stop = "stop=slow&container=iCloud.com.example.App&ofClient="
+            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "Phone", client).status == .seeOther)
+            #expect(faults.active.count == 1)
+            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "%3CTablet%3E", client).status == .seeOther)
+            #expect(faults.active.isEmpty)
+        }
+    }
+
     @Test func anActiveRehearsalOffersToStopIt() async throws {
         try await withConsole { client, faults in
             try faults.start(FaultSetting(.conflict))

@@ -72,6 +72,24 @@ struct RequestStage: Sendable {
         }
     }
 
+    /// The zone as the stage's user names it.
+    var seenZone: ZoneID {
+        address.scope == .shared
+            ? ZoneID(zoneName: Self.zone.zoneName, ownerRecordName: User.recordName(ofHandle: User.developerHandle))
+            : Self.zone
+    }
+
+    /// The same console with the shared database of a user, with whom the zone is shared.
+    func guest(_ handle: String) async throws -> RequestStage {
+        let guest = try accounts.caller(named: handle, deviceID: nil)
+        try await database.share(
+            Self.zone, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: .readWrite), on: engine)
+        let there = DatabaseAddress(container: address.container, environment: address.environment, scope: .shared)
+        return RequestStage(
+            log: log, engine: engine, accounts: accounts, address: there, user: guest,
+            database: try await engine.database(there, as: guest), client: client, headers: headers)
+    }
+
     /// Returns when times differ from those of before. They have milliseconds.
     static func nextMillisecond() async throws {
         let now = Timestamp.now()

@@ -79,6 +79,29 @@ import Testing
         }
     }
 
+    /// A loop over one of them would wait for ever, and the file would stay open.
+    @Test func streamsEndWithTheirCache() async throws {
+        try await Self.live { _, container, folder in
+            func streams() async throws -> (
+                AsyncStream<Void>, AsyncStream<SyncEngine.Event>, AsyncThrowingStream<[Record], any Error>
+            ) {
+                let cache = try await Self.cache("first", container, folder)
+                let streams = (cache.updates(), cache.events(), cache.updates(ofType: "Item", in: zone))
+                try await Self.edit(cache, "a", "text", "one")
+                return streams
+            }
+            let (updates, events, records) = try await streams()
+            for await _ in updates {}
+            for await _ in events {}
+            var last: [Record] = []
+            for try await found in records { last = found }
+            #expect(last.map { $0["text"] } == ["one"])
+            let next = try await Self.cache("first", container, folder)
+            let texts = try await Self.texts(next)
+            #expect(texts == ["a": "one"])
+        }
+    }
+
     /// The server wants a parent to be there before its children, and to go after them, also if they are in other
     /// batches.
     @Test func familiesThatAreLargerThanABatchAreSavedAndDeleted() async throws {
@@ -260,6 +283,10 @@ import Testing
                 let error = await operationError { try await cache.save(record) }
                 #expect(error?.code == .invalidArguments && error?.reason.contains(what) == true)
             }
+            var child = Record(recordType: "Item", recordID: Self.recordID("a"))
+            child.setParent(RecordID(recordName: "p"))
+            let orphan = child
+            #expect(await operationError { try await cache.save(orphan) }?.code == .invalidArguments)
             // Its path would be that of a file here.
             var remote = Record(recordType: "Item", recordID: Self.recordID("a"))
             remote["file"] = AssetFile(fileURL: try #require(URL(string: "https://example.com/etc/hosts")))

@@ -46,6 +46,11 @@
             #expect(titles[record.recordID.recordName] == "Milk")
             titles[record.recordID.zoneID.zoneName] = record.recordType
             #expect(titles["Lists"] == "Item" && zoneID.ownerName == "anna")
+            let name = record.recordID.recordName
+            titles[name] = (titles[name] ?? "") + "!"
+            #expect(titles[name] == "Milk!" && titles["milk"] == "Milk!")
+            titles[name] = nil
+            #expect(titles.count == 1)
             let recordName: String = record.recordID.recordName
             #expect(record.recordID.recordName == recordName && record.recordType == Item.recordType)
             #expect(record.recordType != recordName && CKRecordZone.default().zoneID.ownerName == "__defaultOwner__")
@@ -183,6 +188,9 @@
             var share = CKShare(rootRecord: list, shareID: CKRecord.ID(recordName: "share", zoneID: zoneID))
             #expect(share.recordID.recordName == "share" && share.sharing?.rootName == "list" && share.isShare)
             #expect(CKShare(rootRecord: list).sharing?.rootName == "list" && share.owner == nil)
+            // Another zone may have a record with the root's name.
+            let other = CKShare(rootRecord: list, shareID: CKRecord.ID(recordName: "share"))
+            #expect(other.recordID == share.recordID)
             #expect(CKShare(recordZoneID: zoneID).recordID.recordName == CKRecordNameZoneWideShare)
             var ben = CKShare.Participant(
                 participantID: "1",

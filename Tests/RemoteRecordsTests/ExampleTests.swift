@@ -100,6 +100,91 @@ import Testing
     }
     // end
 
+    /// Lines of the page, with what they need around them. They are compiled, and not run.
+    private func compile(
+        container: Container, database: Database, operation: FetchRecords, other: OperationHandle<Void>, app: Notes,
+        stored: SyncEngine.State.Serialization?, credential: WebAuthCredential, client: ContainerClient, file: URL,
+        lists: ZoneID, record: Record, recordID: RecordID
+    ) async throws {
+        @Sendable func show(_ value: Any) {}
+        do {
+            // example
+            let client = try ContainerClient(
+                container: ContainerID("iCloud.com.example.App")!, environment: .development,
+                credentials: .webAuth(apiToken: "…", user: credential))
+            let container = Container(client)
+            // end
+            _ = container
+        }
+        do {
+            // example
+            try await database.perform(operation) { event in show(event) }  // waits; is cancelled with the task
+            for try await event in database.events(of: operation) { show(event) }  // leaving it ends the operation
+            // Begins when `other` has ended, however it ended.
+            let handle = database.add(operation, after: [other]) { event in show(event) }
+            // end
+            _ = handle
+        }
+        do {
+            // example
+            let container = try await Container(client, longLivedOperationsIn: file)
+            let database = container.privateCloudDatabase
+            try await database.addLongLived(operation) { event in
+                show(event)
+            } onCompletion: { result in
+                show(result)
+            }
+            // end
+        }
+        do {
+            // example
+            let engine = try SyncEngine(.init(database: database, stateSerialization: stored, delegate: app))
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            try await engine.fetchChanges()
+            try await engine.sendChanges()
+            // Or both until it is cancelled; sends also if a zone can't be fetched.
+            try await engine.run(every: .seconds(60))
+            // end
+        }
+        do {
+            // example
+            let cache = try await RecordCache(file, of: container.privateCloudDatabase)
+            try await cache.save(record)  // in the file, with the note to send it, before this returns
+            try await cache.sync()
+            for await _ in cache.updates() { show(try await cache.records(ofType: "Item", in: lists)) }
+            // end
+        }
+        do {
+            // example
+            var objects = MirroredObjects()
+            for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(MirroredObject.zoneID)])) {
+                if case .changed(_, .success(let record)) = event { objects.add(record) }
+                if case .deleted(let recordID, _) = event { objects.remove(recordID) }
+            }
+            for entry in objects.objects(of: "Entry") {
+                let (title, journal) = (entry["title"] as? String, objects.object(entry, "journal")?["name"] as? String)
+                print(title ?? "", journal ?? "", objects.objects(entry, "tags").count)
+            }
+            // end
+        }
+        do {
+            // example
+            let store = try await KeyValueStore(container, file: file)  // without a file, the copy is in memory only
+            let syncing = Task { try await store.run() }
+            try store.set(true, forKey: "hasData")
+            for await change in store.changes { print(change.reason, change.changedKeys) }
+            // end
+            _ = syncing
+        }
+        do {
+            // example
+            var configuration = ClientConfiguration(address: "https://box.local:8443")
+            configuration.trustedCertificates = try Array(Data(contentsOf: URL(filePath: "box.pem")))
+            // end
+            _ = configuration
+        }
+    }
+
     @Test func theExamplesOfASyncRun() async throws {
         try await LiveServer.run { server in
             try await server.device { client in
@@ -174,20 +259,26 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ExampleTests.swift", "remote-records.md", 3), ("FirstAppTests.swift", "first-app.md", 3),
+        ("ExampleTests.swift", "remote-records.md", 11), ("FirstAppTests.swift", "first-app.md", 3),
     ])
     func thePageHasTheseExamples(file: String, page: String, count: Int) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         let page = try String(contentsOf: folder.appending(path: "../../docs/\(page)"), encoding: .utf8)
-        let examples = source.components(separatedBy: "    // example\n").dropFirst().compactMap {
-            $0.components(separatedBy: "    // end\n").first
+        var examples = 0
+        var example: [Substring]?
+        var indentation = 0
+        for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasSuffix(" // example") {
+                (example, indentation) = ([], line.prefix { $0 == " " }.count)
+            } else if line.hasSuffix(" // end"), let lines = example {
+                #expect(page.contains("```swift\n\(lines.joined(separator: "\n"))\n```"))
+                examples += 1
+                example = nil
+            } else {
+                example?.append(line.dropFirst(indentation))
+            }
         }
-        #expect(examples.count == count)
-        for example in examples {
-            let lines = example.split(separator: "\n", omittingEmptySubsequences: false)
-            let text = lines.map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }.joined(separator: "\n")
-            #expect(page.contains("```swift\n\(text)```"))
-        }
+        #expect(examples == count)
     }
 }

@@ -25,6 +25,15 @@ import Testing
         try await KeyValueStore(skylight.device(of: user), file: file)
     }
 
+    @Test func aStreamEndsWithItsStore() async throws {
+        try await Self.run { skylight, anna in
+            func changes() async throws -> AsyncStream<KeyValueStore.Change> {
+                try await Self.store(skylight, anna).changes
+            }
+            for await _ in try await changes() { Issue.record("nothing has changed") }
+        }
+    }
+
     @Test func whatOneDeviceSetsAnotherOneReads() async throws {
         try await Self.run { skylight, anna in
             let (phone, tablet) = (try await Self.store(skylight, anna), try await Self.store(skylight, anna))

@@ -36,6 +36,21 @@ import Testing
         }
     }
 
+    /// It is refused by itself, and no parent of the same name is set instead.
+    @Test func aRecordWithAParentInAnotherZoneIsNotSent() async throws {
+        try await withAnswers(records(item("b", tag: "1"))) { container, server in
+            var child = Self.new("a")
+            child.setParent(Record(recordType: "List", in: ZoneID(zoneName: "Far")))
+            let results = try await container.privateCloudDatabase.modifyRecords(
+                saving: [child, Self.new("b")], atomically: false
+            ).saveResults
+            let error = await operationError { _ = try results[Self.new("a").recordID]?.get() }
+            #expect(error?.code == .invalidArguments && error?.reason.contains("'Far'") == true)
+            let sent = try Self.operations(server.requests[0])
+            #expect(server.requests.count == 1 && sent.map { $0["record"]?.object["recordName"] } == ["b"])
+        }
+    }
+
     @Test(arguments: [
         (ModifyRecords.SavePolicy.ifServerRecordUnchanged, "update", ["text"]), (.changedKeys, "forceUpdate", ["text"]),
         (.allKeys, "forceUpdate", ["more", "text"]),

@@ -131,6 +131,21 @@ import Testing
         #expect(OperationError.Conflict(serverRecord: theirs, clientRecord: mine).merged["more"] as? String == "old")
     }
 
+    /// Records of two zones may have the same name. The server adds the zone where the app gave none.
+    @Test func aReferenceToAnotherZoneIsAChange() throws {
+        var ancestor = try edited("a", tag: "1")
+        ancestor["list"] = Reference(recordName: "l", zoneID: ZoneID(zoneName: "Old"))
+        ancestor = ancestor.saved(
+            as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "1"))}").object, in: zone))
+        var mine = ancestor
+        mine["list"] = Reference(recordName: "l", zoneID: ZoneID(zoneName: "New"))
+        let conflict = OperationError.Conflict(serverRecord: ancestor, clientRecord: mine, ancestorRecord: ancestor)
+        let merged: Reference? = conflict.merged["list"]
+        #expect(merged?.zoneID?.zoneName == "New" && !mine.isContained(in: ancestor, keys: ["list"]))
+        mine["list"] = Reference(recordName: "l")
+        #expect(mine.isContained(in: ancestor, keys: ["list"]))
+    }
+
     @Test func changesAreKnownAndCanBeTakenBack() throws {
         var record = try edited("a", tag: "1")
         #expect(record.changedKeys == ["text"] && record.hasChanges)
@@ -171,6 +186,32 @@ import Testing
         record["file"] = AssetFile(fileURL: URL(filePath: "b.png"))
         let file: AssetFile? = try Record(encoded: record.encoded)["file"]
         #expect(file?.fileURL?.path(percentEncoded: false) == FileManager.default.currentDirectoryPath + "/b.png")
+    }
+
+    /// No server takes it. Its zone must not be lost before the save says so.
+    @Test func aParentInAnotherZoneIsKept() throws {
+        let far = RecordID(recordName: "p", zoneID: ZoneID(zoneName: "Far"))
+        var record = try edited("a", tag: "1")
+        record.setParent(far)
+        let fields = try Record(encodedSystemFields: record.encodedSystemFields)
+        for kept in [record, try Record(encoded: record.encoded), fields] {
+            #expect(kept.parentID == far && kept.parentHasChanged && kept.withoutChanges.parent == nil)
+            let error = try #require(kept.unwritable)
+            #expect(error.code == .invalidArguments && error.reason.contains("'Far'"))
+        }
+        // An ID of the same zone may have the owner or not.
+        record.setParent(RecordID(recordName: "p", zoneID: ZoneID(zoneName: zone.zoneName, ownerRecordName: "_a")))
+        #expect(record.parentID == RecordID(recordName: "p", zoneID: zone) && record.unwritable == nil)
+        record.parent = Reference(recordName: "q")
+        #expect(record.parentID == RecordID(recordName: "q", zoneID: zone))
+    }
+
+    /// A new record whose system fields are stored before it is saved.
+    @Test func systemFieldsHaveTheParentAsAChange() throws {
+        var record = Record(recordType: "Item", in: zone)
+        record.parent = "p"
+        let again = try Record(encodedSystemFields: record.encodedSystemFields)
+        #expect(again.parent == "p" && again.parentHasChanged)
     }
 
     /// Without these values, their keys would be changed to none, and the next save would remove what the server has.

@@ -27,6 +27,7 @@ import Testing
             if step % 3 == 0 { try await history.remember() }
             if step % 20 == 19 { try await history.checkAll() }
         }
+        print("seed \(seed), \(journal): \(history.compared) answers compared, \(history.notKnown) states not known")
         #expect(history.compared > 3000)
         if journal == .limited { #expect(history.notKnown > 0) }
         await history.end()
@@ -76,6 +77,164 @@ import Testing
         }
         await engine.close()
     }
+
+    // MARK: What is not known
+
+    /// What takes the earlier versions of records.
+    enum Limit: CaseIterable {
+        case age, versions, bytes, off
+
+        var limits: JournalLimits {
+            switch self {
+            case .age: JournalLimits(days: 1)
+            case .versions: JournalLimits(days: 30, versions: 4)
+            case .bytes: JournalLimits(days: 30, bytes: 20_000)
+            case .off: JournalLimits(days: 0)
+            }
+        }
+    }
+
+    /// Of three records, one never changed, the version of one is kept, and that of one is not, since the last step.
+    @Test(arguments: Limit.allCases) func aRecordIsNotKnownWhereALimitTookItsVersion(limit: Limit) async throws {
+        let (folder, clock) = (try TemporaryFolder(), TestClock())
+        let engine = try StoreUnderTest.engine(folder: folder.url, journal: limit.limits, clock: { clock.now() })
+        let database = try await engine.withZone()
+        try await database.edit(.addType(Self.item))
+        let text = FieldValue.string(String(repeating: "x", count: 1000))
+        func save(_ name: Name, _ round: Int64) async throws {
+            try await database.save(name, in: notes, ["text": text, "round": .int64(round)])
+        }
+        let names: [Name] = ["kept", "lost", "same"]
+        for name in names { try await save(name, 0) }
+        let then = try await database.require(.readEarlierStates).database(asOf: .time(clock.now()))
+        /// The records that are not known, by each way to read.
+        func notKnown() async throws -> [Name] {
+            let page = try await then.query(QueryRequest(Query(recordType: "Item"), in: .zone(notes)))
+            let lacking = page.notKnown.records.map(\.recordName)
+            #expect((page.records.map(\.recordID.recordName) + lacking).sorted() == names)
+            #expect(page.notKnown.count == lacking.count)
+            #expect(try await then.counts(in: notes).notKnown == lacking.count)
+            #expect(try await then.list(RecordListRequest(notes)).notKnown == page.notKnown)
+            let recordIDs = names.map { RecordID(recordName: $0, zoneID: notes) }
+            for (name, result) in zip(names, try await then.fetch(recordIDs, desiredKeys: nil)) {
+                switch result {
+                case .success(let record): #expect(try record.fields.values(of: ["round"]) == ["round": .int64(0)])
+                case .failure(let error): #expect(error.known == .stateNotKnown && lacking.contains(name))
+                }
+            }
+            return lacking
+        }
+        switch limit {
+        case .age:
+            try await save("lost", 1)
+            clock.advance(86_400_000)
+            try await save("kept", 1)
+            #expect(try await notKnown() == [])
+            clock.advance(1)
+        case .versions:
+            for round in 1...4 as ClosedRange<Int64> {
+                for name in ["kept", "lost"] as [Name] { try await save(name, round) }
+            }
+            #expect(try await notKnown() == [])
+            try await save("lost", 5)
+        case .bytes:
+            try await save("lost", 1)
+            #expect(try await notKnown() == [])
+            for round in 0..<30 as Range<Int64> { try await save("later", round) }
+            try await save("kept", 1)
+        case .off:
+            #expect(try await notKnown() == [])
+            try await save("lost", 1)
+        }
+        #expect(try await notKnown() == ["lost"])
+        await engine.close()
+    }
+
+    /// What ends zones.
+    enum End: CaseIterable {
+        case deletion, purge, resetOfTheZone, resetOfTheEnvironment
+    }
+
+    @Test(arguments: End.allCases) func theStateOfAZoneThatEndedIsNotKnown(end: End) async throws {
+        let folder = try TemporaryFolder()
+        let engine = try StoreUnderTest.engine(folder: folder.url)
+        let database = try await engine.withZone()
+        let schema = try await database.edit(.addType(Self.item))
+        let other = ZoneID(zoneName: "Other")
+        _ = try await database.modifyZones([.create(other)])
+        for zoneID in [.default, notes, other] { try await database.save("r", in: zoneID) }
+        let reading = try database.require(.readEarlierStates)
+        let then = try await reading.database(asOf: .token(try await database.currentToken(of: other)))
+        func zones() async throws -> (found: Set<ZoneID>, notKnown: Set<Name>) {
+            let page = try await then.query(QueryRequest(Query(recordType: "Item"), in: .allZones))
+            return (Set(page.records.map(\.recordID.zoneID)), Set(page.notKnown.zones.map(\.zoneName)))
+        }
+        /// The refusal of each way to read a zone alone.
+        func refusals(of zoneID: ZoneID) async -> [RecordError?] {
+            [
+                await refusal {
+                    _ = try await then.query(QueryRequest(Query(recordType: "Item"), in: .zone(zoneID)))
+                },
+                await refusal { _ = try await then.counts(in: zoneID) },
+                await refusal { _ = try await then.list(RecordListRequest(zoneID)) },
+                await refusal {
+                    let recordID = RecordID(recordName: "r", zoneID: zoneID)
+                    for result in try await then.fetch([recordID], desiredKeys: nil) { _ = try result.get() }
+                },
+            ]
+        }
+        let before = try await zones()
+        #expect(before.found.count == 3 && before.notKnown.isEmpty)
+        switch end {
+        case .deletion: _ = try await database.modifyZones([.delete(notes)])
+        case .purge: try await database.require(.purgeZones).purge(notes)
+        case .resetOfTheZone: try await InjectedFault.resetZone.perform(in: database, zoneID: notes)
+        case .resetOfTheEnvironment: _ = try await database.require(.editSchema).reset(to: schema)
+        }
+        switch end {
+        case .deletion, .purge:
+            #expect(await refusals(of: notes).allSatisfy { $0?.code == .zoneNotFound })
+        case .resetOfTheZone:
+            #expect(await refusals(of: notes).allSatisfy { $0?.known == .stateNotKnown })
+        case .resetOfTheEnvironment:
+            // The default zone exists always, and has a row in the store when something is saved in it.
+            for _ in 0..<2 {
+                #expect(await refusals(of: .default).allSatisfy { $0?.known == .stateNotKnown })
+                try await database.save("again")
+            }
+        }
+        let after = try await zones()
+        if end == .resetOfTheEnvironment {
+            #expect(after.found.isEmpty && after.notKnown == ["Notes", "Other", ZoneID.default.zoneName])
+        } else {
+            #expect(after.found.count == 2 && after.notKnown == ["Notes"])
+        }
+        // What came afterwards is known.
+        let now = try await reading.database(asOf: .time(.now()))
+        let page = try await now.query(QueryRequest(Query(recordType: "Item"), in: .allZones))
+        #expect(page.notKnown.isEmpty && page.records.count == (end == .resetOfTheEnvironment ? 1 : 2))
+        await engine.close()
+    }
+
+    /// Who left a share and accepts it again has another view of the zone.
+    @Test func theEarlierViewOfAGuestWhoReturnedIsNotKnown() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try StoreUnderTest.engine(folder: folder.url)
+        let stage = try await SharingStage(on: engine)
+        let share = try await stage.share(publicPermission: .readWrite)
+        try await stage.accept(share, as: grace)
+        let guest = try await stage.shared(grace)
+        let token = try await guest.currentToken(of: SharingStage.seen)
+        let then = try await guest.require(.readEarlierStates).database(asOf: .token(token))
+        #expect(try await then.counts(in: SharingStage.seen).total > 0)
+        for result in try await guest.modifyZones([.delete(SharingStage.seen)]) { _ = try result.get() }
+        try await stage.accept(share, as: grace)
+        let refused = await refusal { _ = try await then.counts(in: SharingStage.seen) }
+        #expect(refused?.known == .stateNotKnown)
+        await engine.close()
+    }
+
+    private static let item = RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]])
 }
 
 /// A history of one store, with what its databases answered at some positions.

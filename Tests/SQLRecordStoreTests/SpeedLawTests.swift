@@ -82,6 +82,51 @@ import Testing
         }
     }
 
+    /// A page as of 1,000 changes back reads what did not change through the index, as now, and each change once.
+    @Test func anEarlierPageCostsItsChanges() async throws {
+        let changes = 1000
+        let (large, small) = (try await subject(records: Self.large), try await subject(records: Self.large / 20))
+        var positions: [Int64] = []
+        for subject in [large, small] {
+            try await subject.database.edit(.setIndexes(.queryable, of: .system(.recordID), in: "Item"))
+            let token = try await subject.database.currentToken(of: LargeStore.zone)
+            positions.append(try await subject.database.require(.explainTokens).explain(token).position)
+            // They were the first of the zone by name and by number, and are the last by number.
+            for start in stride(from: 1, through: changes, by: 200) {
+                let operations = (start..<start + 200).map { number in
+                    RecordOperation(
+                        .forceUpdate, recordName: Name(String(format: "r%08d", number)), recordType: "Item",
+                        fields: ["number": FieldInput(.int64(Int64(1_000_000_000 + number)))])
+                }
+                for outcome in try await subject.database.modify(
+                    ModifyRequest(operations, zoneID: LargeStore.zone))
+                { _ = try outcome.get() }
+            }
+        }
+        let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]
+        let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
+        for (filters, sorts) in [([], []), ([], up), ([], down), (text, up)] {
+            let query = Query(recordType: "Item", filters: filters, sorts: sorts)
+            let request = QueryRequest(query, in: .zone(LargeStore.zone), limit: PageLimit(records: 50))
+            var costs: [ReadMeter.Cost] = []
+            for (subject, position) in zip([large, small], positions) {
+                let then = try await subject.database.require(.readEarlierStates).database(asOf: .position(position))
+                costs.append(
+                    try await subject.meter.cost {
+                        let page = try await then.query(request)
+                        #expect(page.records.count == 50 && page.continuationMarker != nil && page.notKnown.isEmpty)
+                    })
+            }
+            expect("first page as of \(changes) changes back, \(query)", costs[0], costs[1])
+            let now = try await large.meter.cost { _ = try await large.database.query(request) }
+            #expect(costs[0].steps - now.steps < 100 * changes, "\(costs[0]) against \(now)")
+        }
+        for subject in [large, small] {
+            subject.meter.end()
+            await subject.engine.close()
+        }
+    }
+
     /// A hierarchy of 100 records costs its guests the same in a zone with a million others as in a zone with these
     /// 100. Both are in one store: in another one, the trees of its file would have fewer levels, whatever the zones
     /// hold.

@@ -180,6 +180,32 @@ import Testing
         }
     }
 
+    /// The server refuses a child without its parent, and the app does not add it again.
+    @Test func aChangeThatIsRefusedForGoodIsAnError() async throws {
+        let folder = try TemporaryFolder()
+        try await SkylightServer.run { skylight in
+            let anna = try await skylight.makeUser("Anna")
+            var devices: [RecordCache] = []
+            for name in ["phone", "tablet"] {
+                let database = try await skylight.device(of: anna).privateCloudDatabase
+                devices.append(try await RecordCache(folder.url.appending(path: name), of: database))
+            }
+            let (phone, tablet, engines) = (devices[0], devices[1], devices.map(\.engine))
+            var child = Self.record("child", "one")
+            child.parent = "parent"
+            try await phone.change(.saveZone(Self.zone))
+            try await phone.save([child, Self.record("other", "two")])
+            let error = await #expect(throws: OperationError.self) { try await skylight.settle(engines) }
+            #expect(error?.code == .partialFailure)
+            #expect(error?.partialErrors.mapValues(\.code) == [.record(child.recordID): .referenceViolation])
+            #expect(try await tablet.records(ofType: "Item", in: Self.zone).map(\.recordID.recordName) == ["other"])
+            // The app makes the parent, and saves the child again.
+            try await phone.save([child, Self.record("parent", "three")])
+            try await skylight.settle(engines)
+            #expect(try await tablet.records(ofType: "Item", in: Self.zone).count == 3)
+        }
+    }
+
     /// An app that never makes a batch of its pending change.
     private struct Silent: SyncEngineDelegate {
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {}

@@ -20,7 +20,9 @@ enum ConnectView {
             nil,
             PageHead(
                 "Connected containers",
-                ["This console shows these containers in iCloud next to those of this machine."],
+                [
+                    "This console shows these containers in iCloud next to those of this machine. To see what a program asks iCloud, and to rehearse its failures, put the server between them: \(.code("skylight serve --proxy iCloud.com.example.App"))."
+                ],
                 actions: [.button("All containers", "/")]),
             [
                 Table(

@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import RecordStore
 internal import Records
+internal import RequestLog
 
 /// The fault injection page: the available faults, and the active ones.
 package struct FaultsView: Page {
@@ -20,6 +21,7 @@ package struct FaultsView: Page {
         /// The items that fail, such as `1 of 3 items with CONFLICT`.
         let items: String?
         let since: ValueView
+        let until: ValueView?
         let fields: [Frame.Hidden]
     }
 
@@ -70,6 +72,9 @@ package struct FaultsView: Page {
     let active: [Active]
     let groups: [Group]
     let areas: [Choice]
+    /// All clients, then each that was seen; empty if none was.
+    let clients: [Choice]
+    let mostMinutes: String
     /// The zones that actions can affect.
     let zones: [Choice]
     let environment: String
@@ -105,6 +110,7 @@ package struct FaultsView: Page {
             areas: FaultScope.allCases(in: visit).map {
                 Choice($0.value(in: place), $0.area(in: place).description, isSelected: false)
             },
+            clients: clients(visit), mostMinutes: String(FaultInjection.minutesLimit),
             zones: (isOwner ? visit.customZones : []).map { zone in
                 Choice(
                     place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
@@ -114,6 +120,18 @@ package struct FaultsView: Page {
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             start: place.link("rehearsals/start"),
             stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm")
+    }
+
+    private static func clients(_ visit: Visit) -> [Choice] {
+        let seen = visit.log.clients.clients.filter { $0.address.container == visit.place.address.container }
+            .map(\.identity).filter { !$0.isOfSkylight && !$0.names.isEmpty }
+        // One client can act as several users.
+        let labels = Dictionary(seen.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
+        if labels.isEmpty { return [] }
+        return [Choice("", "all clients", isSelected: true)]
+            + labels.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map {
+                Choice($0.key, $0.value, isSelected: false)
+            }
     }
 
     private static func obstacle(to act: InjectedFault, _ visit: Visit) -> String? {
@@ -126,7 +144,7 @@ package struct FaultsView: Page {
 extension InjectedFault {
     /// What every client that syncs meets one day. The page begins with it.
     fileprivate static let sync: [InjectedFault] = [
-        .expireTokens, .throttled, .conflict, .pagesOfOne, .emptyPages, .childrenFirst, .partialFailure,
+        .expireTokens, .expiredToken, .throttled, .conflict, .pagesOfOne, .emptyPages, .childrenFirst, .partialFailure,
     ]
 
     fileprivate enum Topic: String, CaseIterable {
@@ -138,7 +156,7 @@ extension InjectedFault {
     fileprivate var topic: Topic {
         switch self {
         case _ where shapesNotifications: .notifications
-        case .tryAgainLater, .droppedBefore, .droppedAfter, .signInExpired, .quotaExceeded, .assetGone: .requests
+        case .slow, .tryAgainLater, .droppedBefore, .droppedAfter, .signInExpired, .quotaExceeded, .assetGone: .requests
         default: .sync
         }
     }
@@ -153,6 +171,7 @@ extension FaultsView.Active {
         remaining = active.remaining.map { Digits.count($0, "more time") }
         items = active.items?.description
         since = ValueView(.time(active.since))
+        until = active.until.map { ValueView(.time($0)) }
         let place = active.area
         let fields: [(String, String?)] = [
             ("stop", active.fault.rawValue), ("container", place.container?.description),
@@ -160,7 +179,7 @@ extension FaultsView.Active {
             ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string),
             ("owner", place.zoneID?.ownerRecordName?.string),
             // `user` is who acts on the page.
-            ("ofUser", place.user?.string),
+            ("ofUser", place.user?.string), ("ofClient", place.client),
         ]
         self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
     }
@@ -254,8 +273,9 @@ package enum FaultActions {
             fault, count: fault.kind == .failure ? try number("count", "The count") : nil,
             every: hasItems ? try number("every", "The number of items") : nil,
             code: hasItems ? visit.fields.text("code") : nil)
-        let area = try FaultScope(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
-        try visit.console.faults.start(setting, in: area)
+        var area = try FaultScope(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
+        if !fault.shapesNotifications { area.client = visit.fields.text("ofClient") }
+        try visit.console.faults.start(setting, in: area, minutes: try number("minutes", "The number of minutes"))
         return page(visit, .rehearsalStarted)
     }
 
@@ -268,7 +288,7 @@ package enum FaultActions {
             zoneID: fields.text("inZone").map {
                 ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) })
             },
-            user: fields.text("ofUser").map { Name($0) })
+            user: fields.text("ofUser").map { Name($0) }, client: fields.text("ofClient"))
         visit.console.faults.stop(try fault(fields["stop"]), in: area)
         return page(visit, .rehearsalStopped)
     }

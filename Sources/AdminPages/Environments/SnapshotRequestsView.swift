@@ -67,8 +67,10 @@ package enum SnapshotRequestsView {
         let bodies = [body("Request", request["requestBody"]), body("Response", request["responseBody"])].compactMap {
             $0
         }
+        let operation = Inline(request["operation"]?.text ?? request["target"]?.text ?? "")
         return Table.Row([
-            Inline(request["operation"]?.text ?? request["target"]?.text ?? ""), Inline(started),
+            request["passedOn"] == .bool(true)
+                ? "\(operation) \(.badge("iCloud", hint: "passed on to iCloud"))" : operation, Inline(started),
             Inline(request["method"]?.text ?? ""),
             "\(Inline(status == 0 ? "no answer" : String(status)).styled(tone))\(reason ?? "")", Inline(client),
             Inline(duration), bodies.isEmpty ? .faint("not kept") : bodies.reduce("") { $0 + .part($1) },

@@ -10,6 +10,10 @@ package struct ClientHistory: Sendable {
     /// One part per database, the most recently used first.
     package let parts: [KnownClient]
 
+    /// The user of a client whose requests are passed on to iCloud, which does not tell it: CloudKit's name for the user
+    /// of a request.
+    fileprivate static let unknownUser: Name = "_defaultOwner__"
+
     package static let anchorPrefix = "client-"
 
     /// The anchor of the client on the page Clients, and its name in addresses of what it has. FNV-1a is enough to distinguish a few hundred clients.
@@ -68,8 +72,13 @@ extension ClientBook {
     }
 
     /// The clients of a container, the most recently seen first. Skylight's own requests are excluded.
-    /// - Parameter environment: `nil` for both.
-    package func histories(in container: ContainerID, _ environment: Environment? = nil) -> [ClientHistory] {
+    /// - Parameters:
+    ///   - environment: `nil` for both.
+    ///   - isPassedOn: true for those whose requests are passed on to iCloud. They see the container there, so what is
+    ///     stored here tells nothing about them.
+    package func histories(
+        in container: ContainerID, _ environment: Environment? = nil, passedOn isPassedOn: Bool = false
+    ) -> [ClientHistory] {
         struct Key: Hashable {
             let id: String
             let user: Name
@@ -78,7 +87,8 @@ extension ClientBook {
         var parts: [Key: [KnownClient]] = [:]
         for client in clients where client.address.container == container && !client.identity.isOfSkylight {
             if let environment, client.address.environment != environment { continue }
-            guard let user = client.userRecordName else { continue }
+            let unknown = isPassedOn ? ClientHistory.unknownUser : nil
+            guard client.isPassedOn == isPassedOn, let user = client.userRecordName ?? unknown else { continue }
             let key = Key(id: client.id.client, user: user)
             if parts[key] == nil { order.append(key) }
             parts[key, default: []].append(client)

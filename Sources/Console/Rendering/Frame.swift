@@ -398,7 +398,7 @@ struct FrameBuilder {
                 href: here(
                     place.with {
                         $0.zone = .all
-                        if visit.earlier?.eyes != nil { $0.asOf = nil }
+                        if visit.earlier?.client != nil { $0.asOf = nil }
                     }), isCurrent: current == nil)
         ]
         options += visit.zones.prefix(Frame.zoneLimit).map { zone in
@@ -419,16 +419,16 @@ struct FrameBuilder {
 
     /// The state that the page shows: now, a client's, or that of a point.
     private var point: Frame.Menu {
-        let eyes = ClientEyes.all(visit)
-        let options = eyes.prefix(Frame.clientLimit).map { eyes in
-            let there = visit.place(of: eyes.history.user, in: eyes.address).inZone(eyes.zoneID).with {
-                $0.asOf = eyes.history.anchor
+        let states = ClientState.all(visit)
+        let options = states.prefix(Frame.clientLimit).map { state in
+            let there = visit.place(of: state.history.user, in: state.address).inZone(state.zoneID).with {
+                $0.asOf = state.history.anchor
             }
             return Frame.Menu.Option(
-                text: eyes.name,
+                text: state.name,
                 note: [
-                    visit.zoneName(eyes.zoneID), visit.people.name(of: eyes.history.user),
-                    eyes.feed.lastPulled.agoText(at: .now()),
+                    visit.zoneName(state.zoneID), visit.people.name(of: state.history.user),
+                    state.feed.lastPulled.agoText(at: .now()),
                 ].joined(separator: ", "),
                 href: visit.samePage(at: there), isCurrent: there == place)
         }
@@ -437,7 +437,7 @@ struct FrameBuilder {
             options: [
                 Frame.Menu.Option(text: "now", note: nil, href: visit.samePageNow, isCurrent: visit.earlier == nil)
             ] + options,
-            more: eyes.isEmpty ? nil : Frame.Link(text: "Clients", href: place.link(Tab.clients.rawValue)),
+            more: states.isEmpty ? nil : Frame.Link(text: "Clients", href: place.link(Tab.clients.rawValue)),
             find: Frame.Find(pointOf: visit))
     }
 

@@ -10,7 +10,8 @@ internal import RequestLog
 /// memory, from the list of the index jobs, and from counts that the store keeps.
 struct SidebarStates {
     private var states: [Tab: Frame.State] = [:]
-    /// The record counts by type, in the zones of the place; `nil` if they are not known at once.
+    /// The record counts by type, in the zones of the place; `nil` if they are not known at once. In an earlier state,
+    /// those that the page has read.
     let counts: [Name: Int]?
 
     /// The age in milliseconds up to which errors count.
@@ -20,7 +21,7 @@ struct SidebarStates {
     ///   - check: the latest check of the place.
     ///   - faults: the number of faults that are injected at present.
     init(_ visit: Visit, check: BackgroundRun?, faults: Int) async {
-        counts = await visit.recordCounts()
+        counts = if let earlier = visit.earlier { earlier.counts.read } else { await visit.recordCounts() }
         let (address, now) = (visit.place.address, Timestamp.now())
         let errors = visit.log.errors(
             in: address.container, address.environment, since: Timestamp(milliseconds: now.milliseconds - Self.errorAge)
@@ -140,7 +141,7 @@ struct FaultBanner: ViewModel {
                 text: running.fault.title,
                 note: [
                     running.items?.description, running.remaining.map { Digits.count($0, "more time") },
-                    running.area.description,
+                    running.area.description, running.until.map { "until \($0.utcText) UTC" },
                 ].compactMap(\.self).joined(separator: ", "))
         }
         more = running.count > Self.limit ? "and \(Digits.grouped(running.count - Self.limit)) more" : nil

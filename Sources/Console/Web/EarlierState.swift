@@ -2,6 +2,7 @@ internal import Accounts
 package import RecordStore
 internal import Records
 package import RequestLog
+internal import Synchronization
 
 /// The earlier state of a database that a page shows (docs/as-of.md): as of a point, or as a client has it.
 package struct EarlierState: Sendable {
@@ -11,19 +12,30 @@ package struct EarlierState: Sendable {
     package let database: any EarlierDatabase
     /// The name of the client, or the point in words.
     let words: String
-    /// The client through whose eyes the page looks; `nil` without one.
-    let eyes: ClientEyes?
+    /// The client whose state it is; `nil` without one.
+    let client: ClientState?
     /// The token that the state is of, and what it means; `nil` for a position and a time.
     let token: (text: ChangeToken, meaning: TokenExplanation)?
+    let counts = Counts()
+
+    /// The record counts that the page has read. Counting looks at each change since the state, so the frame shows what
+    /// the page needed itself, and counts nothing.
+    final class Counts: Sendable {
+        private let counts = Mutex<[Name: Int]?>(nil)
+
+        var read: [Name: Int]? { counts.withLock { $0 } }
+
+        func note(_ read: [Name: Int]) { counts.withLock { $0 = read } }
+    }
 
     /// - Throws: `RecordError` BAD_REQUEST if the text names no point of the database, or a client whose state nothing
     ///   tells.
     fileprivate init(_ text: String, _ visit: Visit) async throws {
         let reading = try visit.database.require(.readEarlierStates)
-        if let eyes = try ClientEyes(text, visit) {
-            let token = try await eyes.token(visit)
+        if let client = try ClientState(text, visit) {
+            let token = try await client.token(visit)
             database = try await visit.measure { try await reading.database(asOf: .position(token.meaning.position)) }
-            (words, self.eyes, self.token) = (eyes.name, eyes, token)
+            (words, self.client, self.token) = (client.name, client, token)
             return
         }
         guard let point = AsOf(text) else { throw Self.unreadable(text) }
@@ -32,7 +44,7 @@ package struct EarlierState: Sendable {
         } catch let error as RecordError where error.known == .unknownToken {
             throw Self.unreadable(text)
         }
-        eyes = nil
+        client = nil
         switch point {
         case .position(let position): (words, token) = ("position \(Digits.grouped(position))", nil)
         case .time(let time): (words, token) = ("\(time.utcText) UTC", nil)
@@ -76,7 +88,7 @@ extension Visit {
             let state = try await EarlierState(text, self)
             (earlier, database, place.asOf) = (state, state.database, text)
             // A client has a state of each zone.
-            if let eyes = state.eyes, place.zoneID == nil { place = place.inZone(eyes.zoneID) }
+            if let client = state.client, place.zoneID == nil { place = place.inZone(client.zoneID) }
         } catch let error as RecordError {
             refusal = error
         }
@@ -85,8 +97,8 @@ extension Visit {
 
 // MARK: - Clients
 
-/// A client and a zone that it pulls. The request log tells which of the zone's records the client has.
-package struct ClientEyes: Sendable {
+/// What a client has of a zone that it pulls, by the request log: the state of its last token.
+package struct ClientState: Sendable {
     let history: ClientHistory
     let address: DatabaseAddress
     let feed: ClientFeed
@@ -95,14 +107,14 @@ package struct ClientEyes: Sendable {
     var name: String { history.identity.label }
 
     /// The zones that clients pull, in the container and environment of a place; the latest pulls first.
-    static func all(_ visit: Visit) -> [ClientEyes] {
+    static func all(_ visit: Visit) -> [ClientState] {
         let address = visit.place.address
         return visit.log.clients.histories(in: address.container, address.environment).flatMap { history in
             history.parts.flatMap { part in
                 part.feeds.compactMap { feed in
                     feed.zoneID.flatMap { zoneID in
                         feed.lastGiven == nil
-                            ? nil : ClientEyes(history: history, address: part.address, feed: feed, zoneID: zoneID)
+                            ? nil : ClientState(history: history, address: part.address, feed: feed, zoneID: zoneID)
                     }
                 }
             }
@@ -119,9 +131,9 @@ package struct ClientEyes: Sendable {
     fileprivate init?(_ text: String, _ visit: Visit) throws {
         guard text.hasPrefix(ClientHistory.anchorPrefix) else { return nil }
         let (place, user) = (visit.place, visit.people.actor.userRecordName)
-        let found = Self.all(visit).first { eyes in
-            eyes.history.anchor == text && eyes.address == place.address && eyes.history.user == user
-                && place.zoneID.map { place.isSame($0, eyes.zoneID) } ?? true
+        let found = Self.all(visit).first { state in
+            state.history.anchor == text && state.address == place.address && state.history.user == user
+                && place.zoneID.map { place.isSame($0, state.zoneID) } ?? true
         }
         guard let found else {
             throw RecordError(
@@ -132,7 +144,7 @@ package struct ClientEyes: Sendable {
         self = found
     }
 
-    /// The tab Query through a client's eyes, in the database of its user.
+    /// The tab Query in a client's state, in the database of its user.
     /// - Returns: `nil` for a feed that has no state to show.
     package static func link(_ history: ClientHistory, _ feed: ClientFeed, at place: Place, _ visit: Visit) -> String? {
         guard let zoneID = feed.zoneID, feed.lastGiven != nil, visit.present.can(.readEarlierStates) else { return nil }
@@ -247,9 +259,9 @@ struct EarlierBanner: ViewModel {
         for zoneID in zoneIDs where visit.hasFeed(zoneID) {
             if let lag = try await Lag(of: zoneID, state, visit) { lags.append(lag) }
         }
-        title = state.eyes == nil ? "As of \(state.words)" : "As \(state.words) has it"
+        title = state.client == nil ? "As of \(state.words)" : "As \(state.words) has it"
         var facts = [visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones"]
-        if state.eyes != nil { facts.append("as \(visit.people.actor.displayName)") }
+        if state.client != nil { facts.append("as \(visit.people.actor.displayName)") }
         facts.append("position \(Digits.grouped(state.database.position))")
         let moment = state.token?.meaning.moment ?? (zoneIDs.count == 1 ? lags.first?.moment : nil)
         if let moment {
@@ -270,9 +282,9 @@ struct EarlierBanner: ViewModel {
             since.append(Note(text: "and \(Digits.count(behind.count - since.count, "more zone"))", link: nil))
         }
         self.since = since
-        notes = state.eyes?.doubts(isUnfinished: state.token?.meaning.progress != .complete, visit) ?? []
+        notes = state.client?.doubts(isUnfinished: state.token?.meaning.progress != .complete, visit) ?? []
         now = visit.samePageNow
-        why = state.eyes.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.history.anchor }
+        why = state.client.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.history.anchor }
     }
 }
 
@@ -299,7 +311,7 @@ private struct Lag {
         do {
             guard let found = try await Self.token(of: zoneID, state, visit) else { return nil }
             self.zoneID = zoneID
-            guard let token = found else {
+            guard let (token, meaning) = found else {
                 (count, words, href, moment) = (0, "", "", nil)
                 return
             }
@@ -309,32 +321,34 @@ private struct Lag {
             let page = try await visit.measure { try await visit.present.zoneChanges(request) }
             let changes = page.changes.filter { $0.position.map { $0 > position } ?? true }
             let isCut = page.moreComing
-            count =
-                isCut
-                ? try await visit.measure { try await visit.present.changeCount(in: zoneID, since: token) }
-                    ?? changes.count : changes.count
+            count = isCut ? meaning.changesAfter ?? changes.count : changes.count
             let counts = Dictionary(changes.map { ($0.kind, 1) }, uniquingKeysWith: +)
             let parts = Self.kinds.compactMap { kind, word in counts[kind].map { "\(Digits.grouped($0)) \(word)" } }
             words =
                 (isCut ? "of the first \(Digits.grouped(changes.count)): " : "") + parts.joined(separator: ", ")
                 + " since"
             href = visit.place.inZone(zoneID).link("changes", [("since", "1"), ("token", token.text)])
-            moment = try await visit.measure { try await visit.present.meaning(of: token) }?.moment
+            moment = meaning.moment
         } catch is RecordError {
             return nil
         }
     }
 
-    /// The token of a client that has the state of the zone.
+    /// The token of a client that has the state of the zone, and what it means.
     /// - Returns: an inner `nil` if nothing changed since, and an outer one if there is no such token.
-    private static func token(of zoneID: ZoneID, _ state: EarlierState, _ visit: Visit) async throws -> ChangeToken?? {
+    private static func token(
+        of zoneID: ZoneID, _ state: EarlierState, _ visit: Visit
+    ) async throws -> (text: ChangeToken, meaning: TokenExplanation)?? {
         if let token = state.token, case .zone(let own?) = token.meaning.subject, visit.place.isSame(own, zoneID) {
-            return .some(token.text)
+            return .some(token)
         }
         guard visit.present.can(.outlineFeed) else { return nil }
         let request = FeedOutlineRequest(zoneID, after: state.database.position, stretches: 1)
         let outline = try await visit.measure { try await visit.present.require(.outlineFeed).outline(request) }
         guard let stretch = outline.stretches.first else { return .some(nil) }
-        return stretch.token.map { .some($0) }
+        guard let token = stretch.token,
+            let meaning = try await visit.measure({ try await visit.present.meaning(of: token) })
+        else { return nil }
+        return .some((token, meaning))
     }
 }

@@ -85,6 +85,7 @@ extension Visit {
             guard let counts = try? await counts(in: zoneID) else { return nil }
             total.merge(counts.records, uniquingKeysWith: +)
         }
+        earlier?.counts.note(total)
         return total
     }
 }

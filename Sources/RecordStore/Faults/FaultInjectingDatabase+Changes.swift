@@ -8,6 +8,7 @@ extension FaultInjectingDatabase {
     // MARK: Database
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        try checkToken(request.since, .database)
         var request = request
         if shapes(.pagesOfOne, .database) { request.limit = 1 }
         let isAfterEmptyPage = request.since.map { FaultToken($0) != nil } ?? false
@@ -42,6 +43,7 @@ extension FaultInjectingDatabase {
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let zones = FaultArea.RequestedZones.zone(request.zoneID)
         try checkBusy(zones)
+        try checkToken(request.since, zones)
         var request = request
         if shapes(.pagesOfOne, zones) { request.limit.records = 1 }
         if case .afterEmptyPage(let since)? = request.since.flatMap({ FaultToken($0) }) {

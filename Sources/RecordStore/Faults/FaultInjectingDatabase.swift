@@ -69,7 +69,7 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     /// True if a fault is active for a request that accesses these zones.
     func injects(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
         if scope?.isExempt == true { return false }
-        return scope?.asked.contains(fault) == true || faults.isActive(fault) { $0.covers(address, zones) }
+        return scope?.asked.contains(fault) == true || faults.isActive(fault, for: scope) { $0.covers(address, zones) }
     }
 
     /// True if a fault is active. It is then noted as having affected the response.
@@ -83,7 +83,8 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     private func fails(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
         if scope?.isExempt == true { return false }
         guard
-            scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, zones) }) != nil
+            scope?.asked.contains(fault) == true
+                || faults.take(fault, for: scope, where: { $0.area.covers(address, zones) }) != nil
         else { return false }
         scope?.note(fault)
         return true
@@ -97,7 +98,8 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
         guard
             let items = asked
                 ?? faults.take(
-                    fault, where: { $0.area.covers(address, zones) && $0.items.map { $0.every <= count } ?? false })?
+                    fault, for: scope,
+                    where: { $0.area.covers(address, zones) && $0.items.map { $0.every <= count } ?? false })?
                 .items
         else { return nil }
         scope?.note(fault)
@@ -107,6 +109,11 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     /// - Throws: `RecordError` ZONE_BUSY if that fault is active.
     func checkBusy(_ zones: FaultArea.RequestedZones) throws {
         if fails(.zoneBusy, zones) { throw RecordError.rehearsedBusyZone }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST if a token was sent and that fault is active.
+    func checkToken(_ token: ChangeToken?, _ zones: FaultArea.RequestedZones) throws {
+        if token != nil, fails(.expiredToken, zones) { throw TokenCodec.expired }
     }
 
     // MARK: Reading and saving

@@ -7,34 +7,50 @@ internal import Synchronization
 public final class FaultInjection: Sendable {
     /// Maximum number of active faults.
     public static let limit = 200
+    /// Maximum number of minutes until a fault ends by itself: a week.
+    public static let minutesLimit = 7 * 24 * 60
 
     private let state = Mutex<[ActiveFault]>([])
     let pulls = OrderedPulls()
     let saves = RecentSaves()
     let clock: @Sendable () -> Timestamp
+    /// Delay of slow answers.
+    public let answerDelay: Duration
 
-    /// - Parameter clock: the time source used for saving records.
-    public init(clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+    /// - Parameters:
+    ///   - clock: the time source used for saving records, and for faults that end at a time.
+    ///   - answerDelay: the delay of slow answers.
+    public init(
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now, answerDelay: Duration = InjectedFault.answerDelay
+    ) {
         self.clock = clock
+        self.answerDelay = answerDelay
     }
 
     /// All active faults, oldest first.
-    public var active: [ActiveFault] { state.withLock { $0 } }
+    public var active: [ActiveFault] { withActive { $0 } }
 
     /// True if no fault is active.
-    public var isIdle: Bool { state.withLock { $0.isEmpty } }
+    public var isIdle: Bool { withActive(\.isEmpty) }
 
-    /// Turns a fault on. If it is already active in the same area, its count starts again.
-    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for an area with a user if the fault does not affect
-    ///   notifications, and if ``limit`` is reached.
-    public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere) throws {
+    /// Turns a fault on. If it is already active in the same area, its count and time start again.
+    /// - Parameter minutes: how long it lasts at most, from 1 to ``minutesLimit``; `nil` until it is stopped.
+    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for an area that the fault can't be limited to, for
+    ///   another number of minutes, and if ``limit`` is reached.
+    public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere, minutes: Int? = nil) throws {
         guard setting.fault.kind != .act else {
             throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
         }
         try area.check(for: setting.fault)
+        guard (1...Self.minutesLimit).contains(minutes ?? 1) else {
+            throw RecordError(
+                .badRequest, "'minutes' is a whole number from 1 to \(Self.minutesLimit); leave it out for no end")
+        }
+        let now = clock()
         let active = ActiveFault(
-            fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: clock())
-        try state.withLock { state in
+            fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: now,
+            until: minutes.map { Timestamp(milliseconds: now.milliseconds + Int64($0) * 60_000) })
+        try withActive { state in
             if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
                 state[index] = active
                 return
@@ -54,31 +70,56 @@ public final class FaultInjection: Sendable {
     /// - Returns: the number of faults that were active.
     @discardableResult
     public func stop(_ fault: InjectedFault? = nil, in area: FaultArea? = nil) -> Int {
-        let count = state.withLock { state in
+        withActive { state in
             let before = state.count
             state.removeAll { active in
                 fault.map { $0 == active.fault } ?? true && area.map { $0 == active.area } ?? true
             }
             return before - state.count
         }
-        if !isActive(.laggingIndex, where: { _ in true }) { saves.clear() }
-        return count
     }
 
     /// True if a fault is active in an area that satisfies `covers`.
-    public func isActive(_ fault: InjectedFault, where covers: (FaultArea) -> Bool) -> Bool {
-        state.withLock { state in state.contains { $0.fault == fault && covers($0.area) } }
+    /// - Parameter request: the request that it would affect; `nil` for a notification.
+    public func isActive(_ fault: InjectedFault, for request: RequestFaults?, where covers: (FaultArea) -> Bool)
+        -> Bool
+    {
+        withActive { state in
+            state.contains { $0.fault == fault && $0.area.covers(request) && covers($0.area) }
+        }
     }
 
     /// Counts a request that must fail. After the last one the fault is turned off.
     /// - Returns: the fault with which the request must fail; `nil` if none is active for it.
-    public func take(_ fault: InjectedFault, where covers: (ActiveFault) -> Bool) -> ActiveFault? {
-        state.withLock { state in
-            guard let index = state.firstIndex(where: { $0.fault == fault && covers($0) }) else { return nil }
+    public func take(_ fault: InjectedFault, for request: RequestFaults?, where covers: (ActiveFault) -> Bool)
+        -> ActiveFault?
+    {
+        withActive { state in
+            guard
+                let index = state.firstIndex(where: {
+                    $0.fault == fault && $0.area.covers(request) && covers($0)
+                })
+            else { return nil }
             let active = state[index]
             guard let remaining = active.remaining else { return active }
             if remaining > 1 { state[index].remaining = remaining - 1 } else { state.remove(at: index) }
             return active
+        }
+    }
+
+    /// Reads or changes the active faults, after those whose time is over have ended.
+    private func withActive<Value>(_ body: (inout [ActiveFault]) throws -> Value) rethrows -> Value {
+        try state.withLock { state in
+            if state.isEmpty { return try body(&state) }
+            let lags = state.contains { $0.fault == .laggingIndex }
+            if state.contains(where: { $0.until != nil }) {
+                let now = clock()
+                state.removeAll { $0.until.map { $0 <= now } ?? false }
+            }
+            defer {
+                if lags, !state.contains(where: { $0.fault == .laggingIndex }) { saves.clear() }
+            }
+            return try body(&state)
         }
     }
 }
@@ -92,13 +133,19 @@ public struct ActiveFault: Sendable, Hashable {
     /// The items that fail, for `partial-failure`; `nil` for other faults.
     public let items: FailingItems?
     public let since: Timestamp
+    /// When it ends by itself; `nil` if only a count or a stop ends it.
+    public let until: Timestamp?
 
-    public init(fault: InjectedFault, area: FaultArea, remaining: Int?, items: FailingItems? = nil, since: Timestamp) {
+    public init(
+        fault: InjectedFault, area: FaultArea, remaining: Int?, items: FailingItems? = nil, since: Timestamp,
+        until: Timestamp? = nil
+    ) {
         self.fault = fault
         self.area = area
         self.remaining = remaining
         self.items = items
         self.since = since
+        self.until = until
     }
 }
 
@@ -106,11 +153,11 @@ extension InjectedFault: JSONWord {}
 
 extension ActiveFault: JSONObjectCoded {
     package static let form = JSONForm<ActiveFault>(
-        { fault, remaining, items, area, since in
-            ActiveFault(fault: fault, area: area, remaining: remaining, items: items, since: since)
+        { fault, remaining, items, area, since, until in
+            ActiveFault(fault: fault, area: area, remaining: remaining, items: items, since: since, until: until)
         },
         JSONPart("rehearsal", \.fault), JSONPart("count", \.remaining), JSONPart(joined: .items, \.items),
-        JSONPart(joined: .members, \.area), JSONPart("since", \.since))
+        JSONPart(joined: .members, \.area), JSONPart("since", \.since), JSONPart("until", \.until))
 }
 
 extension JSONMember<FailingItems?> {
@@ -134,13 +181,14 @@ extension JSONMember<FailingItems?> {
 
 extension FaultArea: JSONObjectCoded {
     package static let form = JSONForm<FaultArea>(
-        { container, environment, scope, zoneName, owner, user in
+        { container, environment, scope, zoneName, owner, user, client in
             FaultArea(
                 container: container, environment: environment, scope: scope,
-                zoneID: zoneName.map { ZoneID(zoneName: $0, ownerRecordName: owner) }, user: user)
+                zoneID: zoneName.map { ZoneID(zoneName: $0, ownerRecordName: owner) }, user: user, client: client)
         },
         JSONPart("container", \.container), JSONPart("environment", \.environment), JSONPart("database", \.scope),
-        JSONPart("zone", \.zoneID?.zoneName), JSONPart("owner", \.zoneID?.ownerRecordName), JSONPart("user", \.user))
+        JSONPart("zone", \.zoneID?.zoneName), JSONPart("owner", \.zoneID?.ownerRecordName), JSONPart("user", \.user),
+        JSONPart("client", \.client))
 }
 
 /// The area affected by a fault. `nil` members match everything.
@@ -154,16 +202,19 @@ public struct FaultArea: Sendable, Hashable {
     public var zoneID: ZoneID?
     /// The user whose devices are notified. Only for faults of notifications.
     public var user: Name?
+    /// The client whose requests are affected: its ID, its name, or its user agent. Not for faults of notifications.
+    public var client: String?
 
     public init(
         container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil,
-        zoneID: ZoneID? = nil, user: Name? = nil
+        zoneID: ZoneID? = nil, user: Name? = nil, client: String? = nil
     ) {
         self.container = container
         self.environment = environment
         self.scope = scope
         self.zoneID = zoneID
         self.user = user
+        self.client = client
     }
 
     /// - Throws: `RecordError` BAD_REQUEST if the fault can't be limited to a part of this area.
@@ -171,6 +222,11 @@ public struct FaultArea: Sendable, Hashable {
         if user != nil, !fault.shapesNotifications {
             throw RecordError(
                 .badRequest, "'\(fault.rawValue)' takes no user: only rehearsals of notifications have one")
+        }
+        if client != nil, fault.shapesNotifications || fault.kind == .act {
+            throw RecordError(
+                .badRequest, "'\(fault.rawValue)' takes no client: only rehearsals that shape or fail requests have one"
+            )
         }
         if fault == .assetGone, scope != nil || zoneID != nil {
             throw RecordError(
@@ -196,6 +252,11 @@ public struct FaultArea: Sendable, Hashable {
     public func covers(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope?) -> Bool {
         self.container.map { $0 == container } ?? true && self.environment.map { $0 == environment } ?? true
             && self.scope.map { $0 == scope } ?? true
+    }
+
+    /// True if the area covers the client of a request. An area of one client covers no notification.
+    func covers(_ request: RequestFaults?) -> Bool {
+        client.map { request?.clientNames.contains($0) ?? false } ?? true
     }
 
     func covers(_ address: DatabaseAddress, _ zones: RequestedZones) -> Bool {
@@ -224,7 +285,7 @@ extension FaultArea: CustomStringConvertible {
         let parts = [
             container?.description, environment?.rawValue, scope.map { "\($0.rawValue) database" },
             zoneID.map { "zone \($0.zoneName)" },
-            user.map { "user \($0)" },
+            user.map { "user \($0)" }, client.map { "client \($0)" },
         ].compactMap(\.self)
         return parts.isEmpty ? "everywhere" : parts.joined(separator: ", ")
     }
@@ -243,12 +304,18 @@ public final class RequestFaults: Sendable {
     public let items: FailingItems
     /// True if no fault affects the request.
     public let isExempt: Bool
+    /// What identifies the client of the request: its ID, its name and its user agent.
+    public let clientNames: Set<String>
     private let noted = Mutex<Set<InjectedFault>>([])
 
-    public init(asking asked: Set<InjectedFault> = [], items: FailingItems = .standard, isExempt: Bool = false) {
+    public init(
+        asking asked: Set<InjectedFault> = [], items: FailingItems = .standard, isExempt: Bool = false,
+        by clientNames: Set<String> = []
+    ) {
         self.asked = asked
         self.items = items
         self.isExempt = isExempt
+        self.clientNames = clientNames
     }
 
     /// The faults that affected the response so far, in the order of ``InjectedFault``.

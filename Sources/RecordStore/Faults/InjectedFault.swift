@@ -19,6 +19,8 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     case laggingIndex = "lagging-index"
     /// The database's changes list a deleted zone as changed.
     case deletedZoneChanged = "deleted-zone-changed"
+    /// Answers come late, though the request was executed at once.
+    case slow
     /// Notifications are not sent.
     case lostNotifications = "lost-notifications"
     /// Notifications are sent ``notificationDelay`` later.
@@ -34,6 +36,8 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
 
     /// Requests fail with THROTTLED.
     case throttled
+    /// Pulls with a change token fail as if it had expired. The token itself stays valid.
+    case expiredToken = "expired-token"
     /// Reads and saves in a zone fail with ZONE_BUSY.
     case zoneBusy = "zone-busy"
     /// Saves of records fail with CONFLICT.
@@ -56,7 +60,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Happens once when triggered.
         case act
-        /// Affects reads and notifications while it is active.
+        /// Affects answers and notifications while it is active.
         case reading
         /// Fails a number of requests.
         case failure
@@ -65,11 +69,12 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     public var kind: Kind {
         switch self {
         case .expireTokens, .purgeZone, .resetZone: .act
-        case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged, .lostNotifications,
-            .lateNotifications, .doubledNotifications,
-            .shuffledNotifications, .coalescedNotifications, .ownNotifications:
+        case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged, .slow,
+            .lostNotifications, .lateNotifications, .doubledNotifications, .shuffledNotifications,
+            .coalescedNotifications, .ownNotifications:
             .reading
-        case .throttled, .zoneBusy, .conflict, .quotaExceeded, .partialFailure, .signInExpired, .assetGone,
+        case .throttled, .expiredToken, .zoneBusy, .conflict, .quotaExceeded, .partialFailure, .signInExpired,
+            .assetGone,
             .tryAgainLater, .droppedBefore, .droppedAfter:
             .failure
         }
@@ -91,6 +96,9 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     /// Minimum age of saves that a lagging index contains.
     public static let indexLag: Duration = .seconds(3)
 
+    /// Delay of slow answers.
+    public static let answerDelay: Duration = .seconds(5)
+
     /// Value of retryAfter in seconds for THROTTLED and ZONE_BUSY.
     public static let retryAfter = 2
 }
@@ -109,6 +117,7 @@ extension InjectedFault {
         case .childrenFirst: "Children before parents"
         case .laggingIndex: "Lagging query index"
         case .deletedZoneChanged: "Deleted zone listed as changed"
+        case .slow: "Slow answers"
         case .lostNotifications: "Lost notifications"
         case .lateNotifications: "Late notifications"
         case .doubledNotifications: "Notifications twice"
@@ -116,6 +125,7 @@ extension InjectedFault {
         case .coalescedNotifications: "Coalesced notifications"
         case .ownNotifications: "Notifications of own changes"
         case .throttled: "THROTTLED"
+        case .expiredToken: "Expired token"
         case .zoneBusy: "ZONE_BUSY"
         case .conflict: "CONFLICT"
         case .quotaExceeded: "QUOTA_EXCEEDED"
@@ -142,6 +152,7 @@ extension InjectedFault {
         case .laggingIndex: "Queries return the state of three seconds ago. Lookups and changes are up to date."
         case .deletedZoneChanged:
             "The database's changes list a deleted zone without 'deleted'. Pulling it fails with ZONE_NOT_FOUND."
+        case .slow: "Requests are executed at once, and answered five seconds later."
         case .lostNotifications: "Notifications are not sent."
         case .lateNotifications: "Notifications are sent ten seconds later."
         case .doubledNotifications: "Each notification is sent twice."
@@ -150,6 +161,8 @@ extension InjectedFault {
         case .ownNotifications:
             "A client is notified of its own changes too, as some report of iCloud's web courier and of deletions."
         case .throttled: "Requests fail with THROTTLED, status 429, and retryAfter in the body and the header."
+        case .expiredToken:
+            "Pulls with a change token fail with 'client knowledge differs from server knowledge'. Nothing stored changes."
         case .zoneBusy:
             "Reads and saves in a zone fail with ZONE_BUSY and retryAfter: status 503, or per zone in changes/zone."
         case .conflict:
@@ -186,6 +199,8 @@ extension InjectedFault {
             "A correct client shows its own saves, and does not treat a record missing from a query as deleted."
         case .deletedZoneChanged:
             "A correct client treats ZONE_NOT_FOUND in a pull as a deleted zone, and continues with the other zones."
+        case .slow:
+            "A correct client keeps its user interface responsive, and does not repeat a save that is still on its way."
         case .lostNotifications:
             "A correct client also fetches when it starts and when its user looks: a notification is only a hint."
         case .lateNotifications:
@@ -198,6 +213,8 @@ extension InjectedFault {
         case .ownNotifications:
             "A correct client fetches with its token, finds its own change, and does not save or show it a second time."
         case .throttled: "A correct client waits for retryAfter seconds, retries the request, and sends fewer requests."
+        case .expiredToken:
+            "A correct client discards the token, pulls without one, and then deletes records that were not returned."
         case .zoneBusy: "A correct client waits for retryAfter seconds and retries. Other zones are not affected."
         case .conflict:
             "A correct client fetches the records, merges its changes, and saves with the new recordChangeTag."

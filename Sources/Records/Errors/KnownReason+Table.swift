@@ -1023,6 +1023,7 @@ extension KnownReason {
         case .rehearsalRules:
             Row(
                 [.badRequest, .accessDenied], "'{name}' takes no user: {detail}",
+                "'{name}' takes no client: {detail}", "'minutes' is a whole number from {detail}",
                 "'{name}' takes no count: {detail}", "'{name}' is a one-time event and can't be {detail}",
                 "'{name}' is not a one-time event; start and stop it", "'{name}' needs a zone: {detail}",
                 "'{name}' takes no database and no zone: {detail}", "'{name}' takes no 'every' and no 'code': {detail}",

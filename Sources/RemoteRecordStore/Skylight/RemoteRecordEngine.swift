@@ -75,12 +75,17 @@ extension RemoteRecordEngine {
     /// - Parameters:
     ///   - area: the scope. For a one-time action, the container and, if it affects one, the zone.
     ///   - caller: the owner of the zone that a one-time action affects.
+    ///   - minutes: how long it lasts at most; `nil` until it is stopped.
     /// - Returns: the active faults after the change.
     /// - Throws: `RecordError` BAD_REQUEST if the action does not support the scope.
     @discardableResult
-    public func startFault(_ setting: FaultSetting, in area: FaultArea, as caller: Caller) async throws -> [ActiveFault]
-    {
-        try await post(area, as: caller) { $0.member("start", setting.description) }
+    public func startFault(
+        _ setting: FaultSetting, in area: FaultArea, as caller: Caller, minutes: Int? = nil
+    ) async throws -> [ActiveFault] {
+        try await post(area, as: caller) { writer in
+            writer.member("start", setting.description)
+            if let minutes { writer.member("minutes", Int64(minutes)) }
+        }
     }
 
     /// Stops fault injections on the server.

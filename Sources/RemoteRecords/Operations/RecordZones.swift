@@ -26,14 +26,9 @@ public struct FetchRecordZones: DatabaseOperation {
             }
             return
         }
-        var errors: [OperationError.Item: OperationError] = [:]
         let answers = try await context.request { try await $0.lookupZones(zoneIDs) }
-        for (zoneID, answer) in zip(zoneIDs, answers) {
-            let result = answer.map { context.local($0) }.mapError { OperationError($0) }
-            if case .failure(let error) = result { errors[.zone(zoneID)] = error }
-            await deliver(.fetched(zoneID, result))
-        }
-        if !errors.isEmpty { throw .partialFailure(errors) }
+        let results = answers.map { $0.map { context.local($0) }.mapError { OperationError($0) } }
+        try await context.deliver(zip(zoneIDs, results), as: { .zone($0) }) { await deliver(.fetched($0, $1)) }
     }
 }
 

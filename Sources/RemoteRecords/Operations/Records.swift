@@ -199,19 +199,18 @@ public struct FetchRecords: DatabaseOperation {
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
         var errors: [OperationError.Item: OperationError] = [:]
-        for (zoneID, names) in recordIDs.namesByZone {
-            for start in stride(from: 0, to: names.count, by: DatabaseClient.itemLimit) {
-                let part = Array(names[start..<min(start + DatabaseClient.itemLimit, names.count)])
+        for (zoneID, recordIDs) in recordIDs.byZone(\.zoneID) {
+            for start in stride(from: 0, to: recordIDs.count, by: DatabaseClient.itemLimit) {
+                let part = Array(recordIDs[start..<min(start + DatabaseClient.itemLimit, recordIDs.count)])
                 let answers = try await context.request {
-                    try await $0.lookup(part, in: zoneID, desiredKeys: desiredKeys)
+                    try await $0.lookup(part.map(\.recordName), in: zoneID, desiredKeys: desiredKeys)
                 }
                 // Downloads take time, so records with files are delivered one by one.
                 for some in assetFolder == nil
                     ? [zip(part, answers).map { ($0, $1) }] : zip(part, answers).map({ [($0, $1)] })
                 {
                     var fetched: [(RecordID, Result<Record, OperationError>)] = []
-                    for (name, answer) in some {
-                        let recordID = RecordID(recordName: name, zoneID: zoneID)
+                    for (recordID, answer) in some {
                         let result = try await withFiles(context.record(answer), recordID, context, deliver)
                         if case .failure(let error) = result { errors[.record(recordID)] = error }
                         fetched.append((recordID, result))
@@ -291,17 +290,18 @@ extension OperationContext {
     }
 }
 
-extension [RecordID] {
-    /// The record names of each zone, in the order of the IDs.
-    var namesByZone: [(ZoneID, [Name])] {
-        var zones: [(ZoneID, [Name])] = []
+extension Array {
+    /// The elements of each zone, both in the order of the array.
+    func byZone(_ zoneID: (Element) -> ZoneID) -> [(zoneID: ZoneID, elements: [Element])] {
+        var zones: [(zoneID: ZoneID, elements: [Element])] = []
         var places: [ZoneID: Int] = [:]
-        for recordID in self {
-            if let place = places[recordID.zoneID] {
-                zones[place].1.append(recordID.recordName)
+        for element in self {
+            let zoneID = zoneID(element)
+            if let place = places[zoneID] {
+                zones[place].elements.append(element)
             } else {
-                places[recordID.zoneID] = zones.count
-                zones.append((recordID.zoneID, [recordID.recordName]))
+                places[zoneID] = zones.count
+                zones.append((zoneID, [element]))
             }
         }
         return zones
@@ -426,37 +426,21 @@ public struct ModifyRecords: DatabaseOperation {
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
+        let changes = recordsToSave.map(ChangeSender.Change.save) + recordIDsToDelete.map(ChangeSender.Change.delete)
         var seen: Set<RecordID> = []
-        for recordID in recordsToSave.map(\.recordID) + recordIDsToDelete where !seen.insert(recordID).inserted {
+        for recordID in changes.map(\.recordID) where !seen.insert(recordID).inserted {
             throw OperationError(.invalidArguments, "The record '\(recordID.recordName)' is in the operation twice")
         }
-        let senders = zones.map { zoneID, changes in
+        let zones = changes.byZone(\.recordID.zoneID).map { zoneID, changes in
             let isAtomic = isAtomic && context.scope != .public && !zoneID.isDefault
-            return ChangeSender(
+            let sender = ChangeSender(
                 zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context,
                 deliver: deliver)
+            return (sender: sender, changes: changes)
         }
-        for (sender, zone) in zip(senders, zones) { try sender.checkSize(of: zone.1) }
+        for zone in zones { try zone.sender.checkSize(of: zone.changes) }
         var errors: [OperationError.Item: OperationError] = [:]
-        for (sender, zone) in zip(senders, zones) {
-            errors.merge(try await sender.send(zone.1)) { first, _ in first }
-        }
+        for zone in zones { errors.merge(try await zone.sender.send(zone.changes)) { first, _ in first } }
         if !errors.isEmpty { throw .partialFailure(errors) }
-    }
-
-    /// The changes by zone, both in the order of the operation.
-    private var zones: [(ZoneID, [ChangeSender.Change])] {
-        var zones: [(ZoneID, [ChangeSender.Change])] = []
-        var places: [ZoneID: Int] = [:]
-        for change in recordsToSave.map(ChangeSender.Change.save) + recordIDsToDelete.map(ChangeSender.Change.delete) {
-            let zoneID = change.recordID.zoneID
-            if let place = places[zoneID] {
-                zones[place].1.append(change)
-            } else {
-                places[zoneID] = zones.count
-                zones.append((zoneID, [change]))
-            }
-        }
-        return zones
     }
 }

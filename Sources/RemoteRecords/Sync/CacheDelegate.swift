@@ -25,6 +25,11 @@ final class CacheDelegate: SyncEngineDelegate {
         queue = try await DatabaseQueue.opened(file) { try CachedRecords.make(in: $0) }
     }
 
+    deinit {
+        signals.finish()
+        for listener in listeners.withLock({ Array($0.values) }) { listener.finish() }
+    }
+
     /// Changes the user of the file, if it is another user's.
     func change(_ engine: SyncEngine, to user: RecordID) async throws {
         let previous = engine.kept.withLock { $0.userRecordName }

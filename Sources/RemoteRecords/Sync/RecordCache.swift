@@ -79,7 +79,7 @@ public final class RecordCache: Sendable {
     }
 
     /// A stream of all records of a type in a zone, sorted by name: as they are now, and after each transaction that
-    /// changed any of them. A listener that is slow misses versions in between.
+    /// changed any of them. A listener that is slow misses versions in between. The stream ends with the cache.
     ///
     /// Each element is read as a whole. Filter and sort it as any array.
     /// - Throws: in the loop, an error of SQLite.
@@ -111,11 +111,11 @@ public final class RecordCache: Sendable {
         try await app.queue.read { try CachedRecords($0).refusals() }
     }
 
-    /// A stream with one element after each transaction that changed records, from now on.
+    /// A stream with one element after each transaction that changed records, from now on. It ends with the cache.
     public func updates() -> AsyncStream<Void> { app.signals.listen() }
 
     /// A stream of the engine's events, except updates of its state, from now on. The file has the changes of an event
-    /// when it arrives. All events are kept until they are taken.
+    /// when it arrives. All events are kept until they are taken. The stream ends with the cache.
     public func events() -> AsyncStream<SyncEngine.Event> { app.listen() }
 
     /// The unsent changes of users who signed out, or were followed by another user, by the ID of the user's record.
@@ -197,9 +197,9 @@ public final class RecordCache: Sendable {
     ///
     /// Read the record again after a sync: a copy of an older version causes a conflict, which costs more requests.
     /// Until the conflict is resolved, the unchanged keys have the values of the older version.
-    /// - Throws: ``OperationError``: `invalidArguments` for a number that is infinite or not a number, or for an empty
-    ///   name of the record, its type or its zone; `assetFileNotFound` for a file that is not on this machine. An error
-    ///   of SQLite, or an earlier error of the file.
+    /// - Throws: ``OperationError``: `invalidArguments` for a number that is infinite or not a number, for an empty name
+    ///   of the record, its type or its zone, or for a parent in another zone; `assetFileNotFound` for a file that is
+    ///   not on this machine. An error of SQLite, or an earlier error of the file.
     public func save(_ record: Record) async throws {
         try await save([record])
     }
@@ -278,7 +278,7 @@ extension Record {
 
     /// Takes the parent and the participants of another version of the record, if they were changed there.
     mutating func takeRelations(from other: Record) {
-        if other.parentHasChanged { parent = other.parent }
+        if other.parentHasChanged { setParent(other.parentID) }
         if other.replacedSharing != nil { sharing = other.sharing }
     }
 
@@ -286,7 +286,7 @@ extension Record {
     var madeAnew: Record {
         var record = Record(recordType: recordType, recordID: recordID)
         for (key, content) in fields { record[content: key] = content }
-        record.parent = parent
+        record.setParent(parentID)
         record.sharing = sharing
         return record
     }
@@ -301,7 +301,7 @@ extension Record {
         if waiting.recordChangeTag == nil, recordChangeTag != nil { return moved(onto: waiting) }
         var record = self
         for key in waiting.changedKeys where !changedKeys.contains(key) { record[content: key] = waiting.fields[key] }
-        if waiting.parentHasChanged, !parentHasChanged { record.parent = waiting.parent }
+        if waiting.parentHasChanged, !parentHasChanged { record.setParent(waiting.parentID) }
         if waiting.replacedSharing != nil, replacedSharing == nil { record.sharing = waiting.sharing }
         return record
     }

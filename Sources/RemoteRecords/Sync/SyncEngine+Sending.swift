@@ -327,8 +327,7 @@ extension RecordZoneChangeBatch {
     fileprivate var byZone: [RecordZoneChangeBatch] {
         let saves = Dictionary(grouping: recordsToSave, by: \.recordID.zoneID)
         let deletions = Dictionary(grouping: recordIDsToDelete, by: \.zoneID)
-        var seen: Set<ZoneID> = []
-        return changes.map(\.recordID.zoneID).filter { seen.insert($0).inserted }.map { zoneID in
+        return changes.byZone(\.recordID.zoneID).map { zoneID, _ in
             RecordZoneChangeBatch(
                 recordsToSave: saves[zoneID] ?? [], recordIDsToDelete: deletions[zoneID] ?? [],
                 atomicByZone: atomicByZone)

@@ -182,7 +182,7 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         return "\(code): \(reason) (\((items.prefix(Self.itemsInWords) + more).joined(separator: "; ")))"
     }
 
-    static func partialFailure(_ errors: [Item: OperationError]) -> OperationError {
+    package static func partialFailure(_ errors: [Item: OperationError]) -> OperationError {
         var error = OperationError(.partialFailure, "\(errors.count) item\(errors.count == 1 ? "" : "s") failed")
         error.partialErrors = errors
         return error

@@ -64,9 +64,9 @@ extension Record {
         modified = other.modified
         shareID = other.shareID
         shortGUID = other.shortGUID
-        parent = other.parent
+        setParent(other.parentID)
         sharing = other.sharing
-        restoreChanges([], of: [:], parent: nil)
+        restoreChanges(parent: other.replacedParent, sharing: other.replacedSharing)
     }
 
     /// The whole record with its changes, as JSON.
@@ -86,13 +86,19 @@ extension Record {
             if let replacedSharing { Self.add(replacedSharing, to: &before) }
             object["_sharingBefore"] = .object(before)
         }
-        if let parent { object["parent"] = ["recordName": .string(parent.string)] }
+        if let parentID {
+            object["parent"] =
+                parentID.zoneID == recordID.zoneID
+                ? ["recordName": .string(parentID.recordName.string)] : .object(parentID.json)
+        }
         if !fields.isEmpty { object["fields"] = .object(Self.json(of: fields)) }
         if !changedKeys.isEmpty {
             object["_changedKeys"] = .array(changedKeys.sorted().map { .string($0.string) })
             object["_before"] = .object(Self.json(of: contentsBefore))
         }
-        if let replacedParent { object["_parentBefore"] = replacedParent.map { .string($0.string) } ?? .null }
+        if let replacedParent {
+            object["_parentBefore"] = replacedParent.map { .string($0.recordName.string) } ?? .null
+        }
         return object
     }
 
@@ -102,6 +108,7 @@ extension Record {
             throw UnreadableRecord()
         }
         self = record
+        if let parentID = try? RecordID(json: object["parent"]) { setParent(parentID) }
         sharing?.rootName = Self.rootName(object)
         // CloudKit's fields cannot represent a file that is not uploaded.
         for (key, content) in Self.contents(object["fields"]) { restore(content, for: key) }
@@ -109,9 +116,9 @@ extension Record {
         if case .array(let names)? = object["_changedKeys"] {
             for case .string(let name) in names { keys.insert(Name(name)) }
         }
-        let before: Name??
+        let before: RecordID??
         switch object["_parentBefore"] {
-        case .string(let name)?: before = .some(Name(name))
+        case .string(let name)?: before = .some(RecordID(recordName: Name(name), zoneID: recordID.zoneID))
         case .null?: before = .some(nil)
         default: before = nil
         }

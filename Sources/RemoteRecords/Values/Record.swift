@@ -25,7 +25,12 @@ public struct Record: Sendable, Hashable {
     public private(set) var fields: [Name: FieldContent] = [:]
     /// The name of the parent, a record in the same zone. A share of the parent includes this record.
     public var parent: Name? {
-        didSet { if parent != oldValue, replacedParent == nil { replacedParent = .some(oldValue) } }
+        get { parentID?.recordName }
+        set { parentID = newValue.map { RecordID(recordName: $0, zoneID: recordID.zoneID) } }
+    }
+    /// The ID of the parent. One in another zone is kept, so that the save can refuse it.
+    private(set) var parentID: RecordID? {
+        didSet { if parentID != oldValue, replacedParent == nil { replacedParent = .some(oldValue) } }
     }
 
     /// The participants and permissions of a share; `nil` for other records. The owner comes first.
@@ -38,7 +43,7 @@ public struct Record: Sendable, Hashable {
     /// The contents before the changes, by key.
     private var replaced: [Name: FieldContent?] = [:]
     /// The parent before it was changed; `nil` if it was not changed.
-    private(set) var replacedParent: Name??
+    private(set) var replacedParent: RecordID??
     var parentHasChanged: Bool { replacedParent != nil }
     /// The participants and permissions before ``sharing`` was changed; `nil` if it was not changed.
     private(set) var replacedSharing: Share??
@@ -80,7 +85,7 @@ public struct Record: Sendable, Hashable {
         var record = self
         for (key, content) in replaced { record.fields[key] = content }
         record.replaced = [:]
-        if let replacedParent { record.parent = replacedParent }
+        if let replacedParent { record.parentID = replacedParent }
         if let replacedSharing { record.sharing = replacedSharing }
         (record.replacedParent, record.replacedSharing) = (nil, nil)
         return record
@@ -124,6 +129,11 @@ public struct Record: Sendable, Hashable {
     public subscript<Value: RecordValue>(encrypted key: Name) -> Value? {
         get { self[key] }
         set { self[content: key] = newValue?.fieldContent.encrypted }
+    }
+
+    /// Sets the parent by its ID, as `setParent` with a record does; `nil` removes the parent.
+    public mutating func setParent(_ newID: RecordID?) {
+        if let newID, !newID.zoneID.isSame(as: recordID.zoneID) { parentID = newID } else { parent = newID?.recordName }
     }
 
     // MARK: For saves
@@ -171,7 +181,7 @@ public struct Record: Sendable, Hashable {
 extension Record {
     /// Restores the changes of a stored record from its JSON.
     mutating func restoreChanges(
-        _ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??, sharing: Share?? = nil
+        _ keys: Set<Name> = [], of earlier: [Name: FieldContent] = [:], parent: RecordID??, sharing: Share??
     ) {
         replaced = [:]
         for key in keys { replaced.updateValue(earlier[key], forKey: key) }
@@ -211,14 +221,20 @@ extension Record {
 }
 
 extension Record {
-    /// The error for what no server or file can keep: an empty name, a file that is not on this machine, or a number
-    /// that JSON cannot represent; `nil` if there is none.
+    /// The error for what no server or file can keep: an empty name, a parent in another zone, a file that is not on
+    /// this machine, or a number that JSON cannot represent; `nil` if there is none.
     var unwritable: OperationError? {
         let names: KeyValuePairs<String, Name> = [
             "name": recordID.recordName, "type": recordType, "zone": recordID.zoneID.zoneName,
         ]
         if let (what, _) = names.first(where: { $0.value.isEmpty }) {
             return OperationError(.invalidArguments, "The \(what) of the record '\(recordID.recordName)' is empty")
+        }
+        if let parentID, parentID.zoneID != recordID.zoneID {
+            return OperationError(
+                .invalidArguments,
+                "The parent '\(parentID.recordName)' of the record '\(recordID.recordName)' is in another zone, "
+                    + "'\(parentID.zoneID.zoneName)': a parent is in the zone of its record. Refer to it with a field")
         }
         let remote = fields.first { $0.value.files.contains { $0.asset == nil && $0.fileURL?.isFileURL == false } }
         if let key = remote?.key {
@@ -283,6 +299,7 @@ extension FieldValue {
         switch (self, sent) {
         case (.reference(let left), .reference(let right)):
             left.recordName == right.recordName && left.action == right.action
+                && left.zoneID.flatMap { zoneID in right.zoneID.map { $0.isSame(as: zoneID) } } ?? true
         case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
         case (.list(let left, _), .list(let right, _)):
             left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }

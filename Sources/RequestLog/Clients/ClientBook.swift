@@ -151,6 +151,9 @@ public struct ClientIdentity: Sendable, Hashable {
         return clientID ?? userAgent ?? "unnamed"
     }
 
+    /// Everything by which a rehearsal can name the client: its ID, its name, and its user agent.
+    public var names: Set<String> { Set([deviceID, name, userAgent].compactMap(\.self)) }
+
     /// The name of the client for display, such as `Notes on iPad`. A user agent is shortened to its last product. A
     /// UUID is shortened to its first characters, after the product.
     public var label: String {

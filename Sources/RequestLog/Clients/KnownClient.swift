@@ -35,6 +35,8 @@ public struct KnownClient: Sendable, Identifiable {
     public private(set) var identity: ClientIdentity
     public let firstSeen: Timestamp
     public private(set) var lastSeen: Timestamp
+    /// True if its last request was passed on to iCloud.
+    public private(set) var isPassedOn = false
     public private(set) var requestCount = 0
     /// The number of requests that failed, as a whole or in items.
     public private(set) var failureCount = 0
@@ -106,6 +108,7 @@ public struct KnownClient: Sendable, Identifiable {
     /// - Returns: the distinct warnings about the request.
     mutating func note(_ request: ServedRequest, strays: [Int: RequestWarning]) -> [RequestWarning] {
         identity = request.client
+        isPassedOn = request.isPassedOn
         lastSeen = max(lastSeen, request.lastActive)
         requestCount += 1
         if request.hasErrors {

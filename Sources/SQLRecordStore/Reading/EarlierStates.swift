@@ -6,7 +6,11 @@ internal import Records
 ///
 /// A record that did not change since is read where it is. The state of another one is a row of the journal: the one
 /// that was made at or before the position, and replaced after it. The rows of many records are looked up together,
-/// change by change, so the number of statements does not depend on the number of records.
+/// change by change.
+///
+/// Each read looks at every record that changed since, once, and at each of its later versions. So it costs what the
+/// same read of the present costs, and something for each change since, whatever the zone holds. Names and lists are
+/// looked up alone.
 struct EarlierStates {
     /// A position, and the rows of the journal that count.
     struct Time {
@@ -73,22 +77,36 @@ struct EarlierStates {
     init(of zone: ZoneRow, at time: Time, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
         (self.zone, self.time, self.catalog, self.db) = (zone, time, catalog, db)
         if time.position < zone.floor {
-            throw Self.notKnown(zone, time, "deletions up to position \(zone.floor) were removed")
+            throw Self.notKnown(zone.zoneID, time, "deletions up to position \(zone.floor) were removed")
         }
-        if zone.base == nil,
-            let end = try Int64.fetchOne(
-                db,
-                sql: "SELECT max(position) FROM zones WHERE owner = ? AND name = ? AND number < ? AND base IS NULL",
-                [zone.owner, zone.zoneID.zoneName.string, zone.number]), end > time.position
-        {
-            throw Self.notKnown(zone, time, "the zone of this name was deleted at position \(end)")
-        }
+        // Of a guest's view, also the lives of the zone that it shows.
+        let end = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT max(e.position) FROM zones z JOIN zones e ON e.owner = z.owner AND e.name = z.name
+                WHERE z.number IN (?, ?) AND e.number < z.number
+                """, [zone.number, zone.base ?? zone.number])
+        try Self.check(zone.zoneID, endedAt: end, time)
     }
 
-    private static func notKnown(_ zone: ZoneRow, _ time: Time, _ why: String) -> RecordError {
+    /// Checks the default zone of a database in which nothing is saved.
+    /// - Throws: `RecordError` BAD_REQUEST if an earlier one was removed since the position, by a reset.
+    static func checkUnusedDefaultZone(of view: DatabaseView, at time: Time, _ db: SQLConnection) throws {
+        let end = try Int64.fetchOne(
+            db, sql: "SELECT max(position) FROM zones WHERE owner = ? AND name = ?",
+            [view.ownerNumber, ZoneID.default.zoneName.string])
+        try check(.default, endedAt: end, time)
+    }
+
+    private static func check(_ zoneID: ZoneID, endedAt end: Int64?, _ time: Time) throws {
+        guard let end, end > time.position else { return }
+        throw notKnown(zoneID, time, "the zone of this name was deleted at position \(end)")
+    }
+
+    private static func notKnown(_ zoneID: ZoneID, _ time: Time, _ why: String) -> RecordError {
         RecordError(
             .badRequest,
-            "The state of the zone '\(zone.zoneID.zoneName)' at position \(time.position) is not known; \(why)")
+            "The state of the zone '\(zoneID.zoneName)' at position \(time.position) is not known; \(why)")
     }
 
     /// The error for a record whose state is not known.
@@ -102,11 +120,17 @@ struct EarlierStates {
 
     /// Calls `body` with the records that changed since the position, and their states then. Leaves out those that
     /// certainly had another type; others may have one, and are without fields.
-    /// - Parameter names: `nil` for all names.
-    func eachChanged(among names: [Name]?, ofType type: Int64, _ body: (Changed, State) throws -> Void) throws {
+    /// - Parameters:
+    ///   - names: `nil` for all names.
+    ///   - isWanted: false for a name whose state is of no use.
+    func eachChanged(
+        among names: [Name]?, ofType type: Int64, where isWanted: (Name) -> Bool,
+        _ body: (Changed, State) throws -> Void
+    ) throws {
         try eachChunk(among: names) { changed in
             // A record keeps its type until it is deleted.
-            try resolve(changed.filter { $0.born > time.position || $0.type == type }, .ofType(type), body)
+            let wanted = changed.filter { ($0.born > time.position || $0.type == type) && isWanted($0.name) }
+            try resolve(wanted, .ofType(type), body)
         }
     }
 
@@ -269,7 +293,7 @@ struct EarlierStates {
             var next: [Int64: Way] = [:]
             try db.rows(
                 "SELECT \(Self.columns) FROM json_each(?) l CROSS JOIN journal j ON j.id = l.value",
-                [time.position, fields.number, "[\(wanted.keys.map(String.init).joined(separator: ", "))]"]
+                [time.position, fields.number, "[\(wanted.keys.sorted().map(String.init).joined(separator: ","))]"]
             ) { rows in
                 while try rows.next() {
                     guard var way = wanted.removeValue(forKey: try rows.value(0, in: "journal")) else { continue }

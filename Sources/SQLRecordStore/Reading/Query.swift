@@ -6,12 +6,13 @@ extension SQLDatabase {
 
     /// - Parameter position: an earlier position; `nil` for the present state.
     func query(_ request: QueryRequest, asOf position: Int64?) async throws -> QueryPage {
-        // Filters on words tokenize whole texts, which takes long even for few records.
+        // Filters on words tokenize whole texts, and an earlier state takes a look at each change since: both take long
+        // even for few records.
         let hasWords = request.query.filters.contains { $0.comparator.requiredIndexes == .searchable }
-        if !hasWords {
+        if !hasWords, position == nil {
             do {
                 return try await store.read { db, catalog in
-                    try ReadBudget.limiting(db) { try page(request, asOf: position, within: $0, db, catalog) }
+                    try ReadBudget.limiting(db) { try page(request, asOf: nil, within: $0, db, catalog) }
                 }
             } catch is ReadBudget.Exceeded {}
         }
@@ -100,11 +101,18 @@ struct PreparedQuery {
             notKnown.zones = try view.zoneNews(after: time.position, db).filter { $0.kind != .changed }.map(
                 \.zone.zoneID)
         }
-        for zone in zones {
+        // The default zone exists once something is saved in it, and then until a reset.
+        let hasNoDefaultZone =
+            area == .allZones ? !view.isShared && zones.first?.zoneID.isDefault != true : zones.isEmpty
+        for zone in zones.map(Optional.some) + (hasNoDefaultZone ? [nil] : []) {
             do {
-                earlier[zone.number] = try EarlierStates(of: zone, at: time, catalog, db)
+                if let zone {
+                    earlier[zone.number] = try EarlierStates(of: zone, at: time, catalog, db)
+                } else {
+                    try EarlierStates.checkUnusedDefaultZone(of: view, at: time, db)
+                }
             } catch let error as RecordError where area == .allZones && error.known == .stateNotKnown {
-                notKnown.zones.append(zone.zoneID)
+                notKnown.zones.append(zone?.zoneID ?? .default)
             }
         }
         zones.removeAll { earlier[$0.number] == nil }
@@ -196,10 +204,12 @@ struct TopRecords {
     mutating func cut() {
         guard isGrown else { return }
         isGrown = false
-        // Sorts indices by the positions alone: reading a position from a kept record would copy the record, which
-        // costs more than the comparison.
-        let places = kept.map(\.place)
-        let order = places.indices.sorted { query.precedes(places[$0], places[$1]) }
+        // Sorts indices by the positions alone, where they are: to copy a position, a record or the query for each
+        // comparison would cost more than the comparison.
+        let query = query
+        let order = kept.map(\.place).withUnsafeBufferPointer { places in
+            places.indices.sorted { query.precedes(places[$0], places[$1]) }
+        }
         var fill = PageFill(limit)
         if let overflow = order.firstIndex(where: { !fill.admits(kept[$0].record) }) {
             bar = kept[order[overflow]].place

@@ -61,8 +61,11 @@ struct SQLEarlierDatabase: EarlierDatabase {
         _ db: SQLConnection
     ) throws -> Result<EarlierStates?, RecordError> {
         do {
-            return .success(
-                try view.zoneUnlessDefault(zoneID, db).map { try EarlierStates(of: $0, at: time, catalog, db) })
+            guard let zone = try view.zoneUnlessDefault(zoneID, db) else {
+                try EarlierStates.checkUnusedDefaultZone(of: view, at: time, db)
+                return .success(nil)
+            }
+            return .success(try EarlierStates(of: zone, at: time, catalog, db))
         } catch let error as RecordError {
             return .failure(error)
         }

@@ -58,7 +58,13 @@ struct ZoneQuery {
         let typeNumber = try catalog.typeNumber(of: type.name)
         var names: [Name]?
         if case .lookUp(let looked) = plan.accessPath { names = looked }
-        try earlier.eachChanged(among: names, ofType: typeNumber) { changed, state in
+        // Without sorts the name is the place. What is not known is said with the first page.
+        func isWanted(_ name: Name) -> Bool {
+            guard let after, query.sorts.isEmpty else { return true }
+            let place = QueryPosition(values: [], recordName: name, zoneID: zone.zoneID)
+            return query.precedes(after, place) && !page.excludes(place)
+        }
+        try earlier.eachChanged(among: names, ofType: typeNumber, where: isWanted) { changed, state in
             switch state {
             case .missing: break
             case .notKnown:

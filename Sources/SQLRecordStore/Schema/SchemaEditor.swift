@@ -55,10 +55,9 @@ struct SchemaEditor {
     /// Deletes all zones of all users and adopts another schema.
     mutating func reset(to schema: Schema) throws {
         let change = SchemaChange(from: state.catalog.schema, to: schema)
+        // The default zone has no feed that could report its deletion, but earlier states ask when it ended.
         for zone in try Self.livingZones(db) {
-            // The default zone has no feed that could report its deletion, so its position remains.
-            let position = try zone.zoneID.isDefault ? zone.position : nextPosition()
-            try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
+            try ZoneWrites.end(zone, as: .purged, position: nextPosition(), now: signature.timestamp, db)
         }
         try SubscriptionRows.endAll(db)
         try KeyValueRows.removeAll(at: nextPosition(), db)

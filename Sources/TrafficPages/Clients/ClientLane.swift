@@ -34,8 +34,8 @@ struct ClientLane: ViewModel {
     let isStuck: Bool
     let isBehind: Bool
     let state: String
-    /// Query through the client's eyes; `nil` without a token.
-    let eyes: String?
+    /// The tab Query in the client's state; `nil` without a token.
+    let clientState: String?
     let tokenPosition: Pulls.TokenPosition?
     /// The changes that it lacks, and the first of these records.
     let lacking: Frame.Link?
@@ -90,7 +90,7 @@ extension ClientLane {
             notes.append(Note(text: flag.sentence, link: Frame.Link(text: flag.word, href: flag.href)))
         }
         let zoneID = lane.zoneID
-        eyes = ClientEyes.link(lane.history, feed, at: there, visit)
+        clientState = ClientState.link(lane.history, feed, at: there, visit)
         lacking =
             isBehind
             ? lastGiven.map {
@@ -125,7 +125,7 @@ extension ClientLane {
         self.requests = Self.link(to: history, count: history.parts.reduce(0) { $0 + $1.requestCount }, visit)
         (isStuck, isBehind) = (false, false)
         state = pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone"
-        (eyes, tokenPosition, lacking, track) = (nil, nil, nil, nil)
+        (clientState, tokenPosition, lacking, track) = (nil, nil, nil, nil)
         (next, notes) = ([], [])
         dots = LaneDot.all(requests, at: now, visit)
     }

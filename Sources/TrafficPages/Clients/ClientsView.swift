@@ -20,7 +20,12 @@ package enum ClientsView {
         for history in histories.prefix(limit) {
             parts.append(try await ClientPanel.section(history, tokens: tokens, visit))
         }
-        let left = histories.count - parts.count
+        let passedOn = containers.flatMap { visit.log.clients.histories(in: $0, passedOn: true) }
+        for history in passedOn.prefix(limit - parts.count) {
+            parts.append(try await ClientPanel.section(history, isPassedOn: true, tokens: tokens, visit))
+        }
+        let count = histories.count + passedOn.count
+        let left = count - parts.count
         if left > 0 { parts.append(EmptyState(sentence: "\(Digits.count(left, "more client")) seen earlier.")) }
         let nothing =
             visit.log.isOn
@@ -45,7 +50,7 @@ package enum ClientsView {
                 forms: [
                     .choosing("clients", at: visit.place, [FormField(.sentChoice(areas), "in", "Show")], button: "Show")
                 ]),
-            parts.isEmpty ? [nothing] : parts, foot: Foot(count: Digits.count(histories.count, "client")))
+            parts.isEmpty ? [nothing] : parts, foot: Foot(count: Digits.count(count, "client")))
     }
 }
 
@@ -67,17 +72,25 @@ enum ClientPanel {
         fileprivate var inline: Inline { "\(.badge(word, "lacks")) \(sentence) \(.link(count, href))" }
     }
 
-    static func section(_ history: ClientHistory, tokens: TokenReader, _ visit: Visit) async throws -> Section {
+    /// - Parameter isPassedOn: true if its requests are passed on to iCloud, so that they and iCloud's answers are all
+    ///   that is known.
+    static func section(
+        _ history: ClientHistory, isPassedOn: Bool = false, tokens: TokenReader, _ visit: Visit
+    ) async throws -> Section {
         let name = history.identity.label
-        let user = visit.people.name(of: history.user)
+        let user = isPassedOn ? "a user of iCloud" : visit.people.name(of: history.user)
         let handle = visit.people.user(history.user)?.handle ?? history.user.string
-        let requests = visit.place.link("requests", [("client", history.id), ("by", handle)])
+        let requests = visit.place.link(
+            "requests", [("client", history.id)] + (isPassedOn ? [] : [("by", handle)]))
         var rows: [Table.Row] = []
         // Mistakes that concern no single feed, and those of each.
         var (flags, notes): ([Inline], [Inline]) = ([], [])
         for part in history.parts {
             for feed in part.feeds {
-                rows.append(try await row(feed, of: part, history, tokens: tokens, visit))
+                rows.append(
+                    try await isPassedOn
+                        ? row(passedOn: feed, of: part, visit)
+                        : row(feed, of: part, history, tokens: tokens, visit))
                 let zone: Inline = "\(strong: words(feed)) "
                 notes +=
                     (feed.error.map { [zone + Inline("\($0.code.rawValue): \($0.reason)").styled("bad")] } ?? [])
@@ -87,7 +100,8 @@ enum ClientPanel {
             flags += Flag.all(part.warnings.filter { !shown.contains($0.key) }, visit).map(\.inline)
         }
         let notifications = visit.log.notifications.latest {
-            $0.user == history.user && $0.address.container == history.parts.first?.address.container
+            !isPassedOn && $0.user == history.user
+                && $0.address.container == history.parts.first?.address.container
         }
         flags += NotificationHabit.habits(of: history, notifications).map {
             Flag($0, of: history, requests: requests, visit).inline
@@ -133,7 +147,7 @@ enum ClientPanel {
             return position.href.map { .link(position.text, $0) } ?? .faint(Inline(position.text))
         }
         let zone = Inline.link(words(feed), (feed.zoneID.map { there.inZone($0) } ?? there).link("changes"))
-        let eyes = ClientEyes.link(history, feed, at: there, visit).map {
+        let state = ClientState.link(history, feed, at: there, visit).map {
             " \(.link("what it has", $0, style: "faint"))" as Inline
         }
         let (behind, tone) = try await distance(feed, in: address, user: user, tokens: tokens)
@@ -141,9 +155,35 @@ enum ClientPanel {
             " \(.link("request", visit.place.link("requests", [("id", $0.requestID)])))"
         }
         return Table.Row([
-            eyes.map { zone + $0 } ?? zone, Inline(address.words), Inline(behind).styled(tone),
+            state.map { zone + $0 } ?? zone, Inline(address.words), Inline(behind).styled(tone),
             try await position(feed.lastSent, none: .faint("no token")), try await position(feed.lastGiven, none: ""),
             Inline(Digits.grouped(feed.changes)), .time(feed.lastPulled) + (request ?? ""),
+        ])
+    }
+
+    /// Tokens of iCloud are opaque: which answer gave them is all that is known.
+    private static func row(passedOn feed: ClientFeed, of client: KnownClient, _ visit: Visit) -> Table.Row {
+        let pulls = feed.deliveries
+        func shown(_ text: String, _ requestID: String?) -> Inline {
+            requestID.map { .link(text, visit.place.link("requests", [("id", $0)])) } ?? .faint(Inline(text))
+        }
+        let sent = feed.lastSent.map { token in
+            let giving = pulls.dropLast().last { $0.pull.given == token }
+            let text = giving.map { "given at \($0.started.utcText.prefix(19))" } ?? "of an answer not seen here"
+            return shown(text, giving?.requestID)
+        }
+        let given = feed.lastGiven.map { token in
+            let text = token == feed.lastSent ? "the one sent" : "a new one"
+            return shown(text, pulls.last { $0.pull.given == token }?.requestID)
+        }
+        let (behind, tone) =
+            feed.lastGiven == nil
+            ? ("has nothing yet", "bad") : feed.moreComing ? ("more pages to fetch", "bad") : ("iCloud knows", "faint")
+        let request: Inline? = pulls.last.map { " \(shown("request", $0.requestID))" }
+        return Table.Row([
+            Inline(words(feed)), Inline(client.address.words), Inline(behind).styled(tone),
+            sent ?? .faint("no token"), given ?? "", Inline(Digits.grouped(feed.changes)),
+            .time(feed.lastPulled) + (request ?? ""),
         ])
     }
 }
@@ -155,7 +195,8 @@ extension ClientPanel {
     private static func operations(of history: ClientHistory, _ visit: Visit) -> String? {
         let container = history.parts.first?.address.container
         let requests = visit.log.latest(countedLimit) {
-            $0.client.id == history.id && $0.userRecordName == history.user && $0.container == container
+            $0.client.id == history.id && ($0.isPassedOn || $0.userRecordName == history.user)
+                && $0.container == container
         }
         let counts = Dictionary(requests.map { ($0.operation, 1) }, uniquingKeysWith: +)
         let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

@@ -1,3 +1,4 @@
+internal import Accounts
 package import Console
 internal import HTTPServing
 internal import HTTPTypes
@@ -28,11 +29,9 @@ package struct RequestReplay {
                 ]).map { "skylight/\($0)" })
 
         /// - Returns: `nil` if the request can't be replayed: it is truncated, its answer is a stream or concerns
-        ///   a file, it was iCloud's to answer, or its credentials were refused. A replay is always authorized, so its
-        ///   answer would differ.
+        ///   a file, or its credentials were refused. A replay is always authorized, so its answer would differ.
         init?(_ request: ServedRequest, body: RequestBodies.Body?) {
-            guard !request.isStream, !request.hasUnreadBody, !request.isPassedOn,
-                !request.operation.hasPrefix("assets/"),
+            guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"),
                 request.method == "GET" || request.method == "POST",
                 (body?.bytes.count ?? 0) == request.bytesIn, ![401, 421].contains(request.status)
             else { return nil }
@@ -49,9 +48,12 @@ package struct RequestReplay {
     let served: ServedRequest
     let body: [UInt8]
     let kind: Kind
+    /// The container that answers the replay; `nil` for a request that names none.
+    let container: ContainerID?
 
     /// - Throws: `RecordError` NOT_FOUND if the log does not have the request, BAD_REQUEST if it can't be replayed.
-    init(_ id: String?, in log: RequestLog) throws {
+    init(_ id: String?, _ visit: Visit) throws {
+        let log = visit.log
         guard let id, let request = log.request(id) else {
             throw RecordError(.notFound, "The log no longer has this request")
         }
@@ -59,12 +61,29 @@ package struct RequestReplay {
         guard let kind = Kind(request, body: body) else {
             throw RecordError(
                 .badRequest,
-                "This request can't be replayed: its body is not fully kept, its response is a stream or a file, it was passed on to iCloud, or it was not authenticated"
+                "This request can't be replayed: its body is not fully kept, its response is a stream or a file, or it was not authenticated"
             )
         }
         served = request
+        container = request.isPassedOn ? Self.copy(of: request, visit) : request.container
+        if request.isPassedOn, container == nil {
+            throw RecordError(
+                .badRequest,
+                "iCloud answered this request, and a replay never goes to iCloud: copy the container to this machine first, on the page Mirror"
+            )
+        }
         self.body = request.hasWaited ? Self.withoutWait(body?.bytes ?? []) : body?.bytes ?? []
         self.kind = kind
+    }
+
+    /// The container that answers the replay of a request that iCloud answered: its mirror, or else the one of the same
+    /// name on this machine. A replay never goes to iCloud.
+    /// - Returns: `nil` if there is none.
+    static func copy(of request: ServedRequest, _ visit: Visit) -> ContainerID? {
+        guard let container = request.container else { return nil }
+        if let mirror = container.mirror, visit.containers.contains(mirror) { return mirror }
+        let isHere = visit.containers.contains(container) && visit.accounts.connections(of: container).isEmpty
+        return isHere ? container : nil
     }
 
     private static func withoutWait(_ body: [UInt8]) -> [UInt8] {
@@ -74,8 +93,14 @@ package struct RequestReplay {
 
     /// The target of the replay.
     private var target: String {
-        let parts = served.target.split(separator: "?", maxSplits: 1)
-        guard served.hasWaited, let path = parts.first, parts.count == 2 else { return served.target }
+        var target = served.target
+        if let container, let own = served.container, container != own,
+            let range = target.firstRange(of: "/\(own)/")
+        {
+            target.replaceSubrange(range, with: "/\(container)/")
+        }
+        let parts = target.split(separator: "?", maxSplits: 1)
+        guard served.hasWaited, let path = parts.first, parts.count == 2 else { return target }
         let query = parts[1].split(separator: "&").filter { !$0.hasPrefix("\(Self.waitParameter)=") }.joined(
             separator: "&")
         return query.isEmpty ? String(path) : "\(path)?\(query)"
@@ -83,7 +108,7 @@ package struct RequestReplay {
 
     /// The confirmation page for a replay that changes data.
     package static func confirm(_ visit: Visit) throws -> ConfirmationView {
-        try RequestReplay(visit.fields["id"], in: visit.log).confirmation(visit)
+        try RequestReplay(visit.fields["id"], visit).confirmation(visit)
     }
 
     /// Sends the request again, and leads to the comparison of both answers.
@@ -91,7 +116,7 @@ package struct RequestReplay {
         let visit = try await Visit(asked, fields: try await asked.form())
         return .response(
             try await asked.response(to: visit) { visit in
-                let replay = try RequestReplay(visit.fields["id"], in: visit.log)
+                let replay = try RequestReplay(visit.fields["id"], visit)
                 let services = try asked.console.required(asked.console.webServices)
                 let id = try await replay.send(to: services, from: asked.request, asked.context)
                 let values = visit.fields["values"].map { [("values", $0)] } ?? []
@@ -100,12 +125,16 @@ package struct RequestReplay {
     }
 
     private func confirmation(_ visit: Visit) -> ConfirmationView {
-        let user = served.userRecordName.map(visit.people.name) ?? "nobody"
-        let place = served.address.map { " in \($0.container), \($0.words)" } ?? ""
+        let user = served.userRecordName.map(visit.people.name) ?? (served.isPassedOn ? "the developer" : "nobody")
+        let place = served.address.map { " in \(container ?? $0.container), \($0.words)" } ?? ""
         var lines = [
             "\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, changes stored data again."
         ]
-        if served.address?.environment == .production { lines.append("This is production.") }
+        if served.isPassedOn {
+            lines.append("It changes the data on this machine. Nothing is sent to iCloud.")
+        } else if served.address?.environment == .production {
+            lines.append("This is production.")
+        }
         return ConfirmationView(
             on: .requests, title: "Replay \(served.operation)?", lines: lines,
             action: visit.place.link("requests/replay"),
@@ -150,6 +179,8 @@ extension ServedRequest {
     /// The access rights of the replay, if they are not those of a user.
     fileprivate var accessOfReplay: String? {
         if authentication?.way == .owner { return "owner" }
+        // Who the user is at iCloud is not known. Here it is the developer.
+        if isPassedOn { return nil }
         return authentication != nil && userRecordName == nil ? "anonymous" : nil
     }
 }

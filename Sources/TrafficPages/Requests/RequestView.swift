@@ -17,6 +17,7 @@ struct RequestView: Page {
     }
 
     struct ReplayButton: ViewModel {
+        let text: String
         let href: String
         let isWrite: Bool
     }
@@ -88,7 +89,10 @@ extension RequestView {
             } else {
                 Paragraph.faint(Inline(curlNote(request, bodies, hidesSent: hidesSent)))
             }
-        let replay = visit.console.webServices != nil ? RequestReplay.Kind(request, body: bodies?.request) : nil
+        let isReplayable =
+            visit.console.webServices != nil && (!request.isPassedOn || RequestReplay.copy(of: request, visit) != nil)
+        let replay = isReplayable ? RequestReplay.Kind(request, body: bodies?.request) : nil
+        let replayWords = request.isPassedOn ? "Replay on this machine" : "Replay"
         let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
         let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
@@ -103,8 +107,10 @@ extension RequestView {
             replay: replay.map {
                 // A replay that changes data needs a confirmation.
                 $0 == .write
-                    ? ReplayButton(href: visit.place.link("requests/replay", [("id", request.id)]), isWrite: true)
-                    : ReplayButton(href: visit.place.link("requests/replay"), isWrite: false)
+                    ? ReplayButton(
+                        text: replayWords, href: visit.place.link("requests/replay", [("id", request.id)]),
+                        isWrite: true)
+                    : ReplayButton(text: replayWords, href: visit.place.link("requests/replay"), isWrite: false)
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(code: $0.code.rawValue, reason: $0.reason) },

@@ -58,7 +58,7 @@ struct NotificationMaker: Sendable {
 
     private func isActive(_ fault: InjectedFault, _ match: SubscriptionMatch, at place: Notifier.Place) -> Bool {
         if faults.isIdle { return false }
-        return faults.isActive(fault) { area in
+        return faults.isActive(fault, for: nil) { area in
             area.covers(place.container, place.environment, match.owned.scope)
                 && area.covers(.zones([match.change.zoneID]))
                 && area.user.map { $0 == match.owned.user } ?? true

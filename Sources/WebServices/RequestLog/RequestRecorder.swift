@@ -33,22 +33,11 @@ final class RequestRecorder: Sendable {
         var served = ServedRequest(
             id: context.requestID, started: .now(), method: (context.isHead ? .head : request.method).rawValue,
             target: target.text, operation: target.path,
-            client: Self.client(of: request))
+            client: ClientIdentity(of: request))
         // The size is set when the body is read, because the head may declare any size.
         served.hasUnreadBody =
             request.headers.contains(.transferEncoding) || request.headers[.contentLength].map { $0 != "0" } ?? false
         state = Mutex(State(request: served))
-    }
-
-    private static func client(of request: Request) -> ClientIdentity {
-        let name = request.headers[.skylightClient].flatMap { $0.isEmpty ? nil : $0 }
-        // The request is refused if this ID is invalid, so it needs none in the log.
-        let device = try? CallerResolver.deviceID(of: request)
-        // Only pages of the console have this origin, and a page cannot set this header itself.
-        let isOfConsole = request.headers[.secFetchSite] == "same-origin"
-        return ClientIdentity(
-            name: name ?? (isOfConsole && device == nil ? ClientIdentity.consoleName : nil), deviceID: device,
-            userAgent: request.headers[.userAgent])
     }
 
     /// Notes the client's ID from a body, if the request has no ID elsewhere.
@@ -166,6 +155,19 @@ final class RequestRecorder: Sendable {
             return state
         }
         if let finished { log.note(finished.request, bodies: finished.bodies) }
+    }
+}
+
+extension ClientIdentity {
+    init(of request: Request) {
+        let name = request.headers[.skylightClient].flatMap { $0.isEmpty ? nil : $0 }
+        // The request is refused if this ID is invalid, so it needs none in the log.
+        let device = try? CallerResolver.deviceID(of: request)
+        // Only pages of the console have this origin, and a page cannot set this header itself.
+        let isOfConsole = request.headers[.secFetchSite] == "same-origin"
+        self.init(
+            name: name ?? (isOfConsole && device == nil ? Self.consoleName : nil), deviceID: device,
+            userAgent: request.headers[.userAgent])
     }
 }
 

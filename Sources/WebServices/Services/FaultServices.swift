@@ -70,7 +70,7 @@ struct FaultServices: Sendable {
                 writer.active(faults)
             }
         } else {
-            try faults.start(setting, in: area)
+            try faults.start(setting, in: area, minutes: try Int?.member("minutes", of: body))
             writer.object { writer in
                 writer.member("started", setting.description)
                 writer.active(faults)

@@ -15,6 +15,7 @@ struct FaultStartCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat
               skylight rehearse start partial-failure --every 3 \\
                 --code QUOTA_EXCEEDED
+              skylight rehearse start slow --client "Notes/2.1" --minutes 10
               skylight rehearse start reset-zone --zone Chats --yes \\
                 --container iCloud.com.example.Chat
             """)
@@ -32,6 +33,10 @@ struct FaultStartCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "With partial-failure, the code of the items. (default: CONFLICT)", valueName: "serverErrorCode"))
     var code: String?
+
+    @Option(
+        help: ArgumentHelp("The rehearsal ends after this time. (default: when it is stopped)", valueName: "number"))
+    var minutes: Int?
 
     @OptionGroup var place: FaultAreaOptions
 
@@ -60,7 +65,7 @@ struct FaultStartCommand: AsyncParsableCommand {
             let caller = try await engine.accounts.caller(named: user, deviceID: nil)
             var area = place.area
             if setting.fault.kind != .act, user != nil { area.user = caller.userRecordName }
-            return try await engine.startFault(setting, in: area, as: caller)
+            return try await engine.startFault(setting, in: area, as: caller, minutes: minutes)
         }
         if !server.store.output.isJSON, setting.fault.kind == .act { Output.say("Done: \(setting.fault.effect)") }
         server.say(active)
@@ -156,10 +161,16 @@ struct FaultAreaOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only in zones with this name. (default: all)", valueName: "name"))
     var zone: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Only requests of this client: its ID, its name, or its user agent, as on the page Clients. (default: all)",
+            valueName: "name"))
+    var client: String?
+
     var area: FaultArea {
         FaultArea(
             container: container, environment: environment, scope: database,
-            zoneID: zone.map { ZoneID(zoneName: Name($0)) })
+            zoneID: zone.map { ZoneID(zoneName: Name($0)) }, client: client)
     }
 }
 
@@ -186,7 +197,7 @@ struct FaultServerOptions: ParsableArguments {
             area.zoneID?.ownerRecordName = nil
             return ActiveFault(
                 fault: active.fault, area: area, remaining: active.remaining, items: active.items,
-                since: active.since)
+                since: active.since, until: active.until)
         }
         store.output.say(lines: active.isEmpty ? ["No rehearsal is active."] : active.map(Self.line)) {
             $0.member("on", values: shown) { $0.value($1) }
@@ -197,6 +208,7 @@ struct FaultServerOptions: ParsableArguments {
         let count = active.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
         let place = active.area == .everywhere ? active.area.description : "in \(active.area)"
         let items = active.items.map { " (\($0))" } ?? ""
-        return "on: \(active.fault.rawValue)\(items) \(place)\(count)"
+        let end = active.until.map { ", until \(UTCTime(milliseconds: $0.milliseconds).isoText)" } ?? ""
+        return "on: \(active.fault.rawValue)\(items) \(place)\(count)\(end)"
     }
 }

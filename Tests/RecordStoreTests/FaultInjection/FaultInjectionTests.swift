@@ -50,12 +50,12 @@ import Testing
     @Test func countsCountDown() throws {
         let faults = FaultInjection()
         try faults.start(FaultSetting("throttled=3"))
-        #expect((0..<5).map { _ in faults.take(.throttled) { _ in true }?.remaining } == [3, 2, 1, nil, nil])
+        #expect((0..<5).map { _ in faults.take(.throttled, for: nil) { _ in true }?.remaining } == [3, 2, 1, nil, nil])
         #expect(faults.active.isEmpty)
         try faults.start(FaultSetting("throttled=3"))
         try faults.start(FaultSetting("throttled=7"))
         #expect(faults.active.map(\.remaining) == [7])
-        #expect(faults.take(.throttled) { $0.area != .everywhere } == nil)
+        #expect(faults.take(.throttled, for: nil) { $0.area != .everywhere } == nil)
     }
 
     @Test func stoppingIsAsExactAsIsAsked() throws {
@@ -78,6 +78,44 @@ import Testing
             let isStarted = (try? faults.start(FaultSetting(fault), in: FaultArea(user: "_a"))) != nil
             #expect(isStarted == fault.shapesNotifications)
         }
+    }
+
+    /// A client is named by its ID, its name or its user agent. Notifications are of all clients.
+    @Test func requestsOfOneClientFail() throws {
+        let faults = FaultInjection()
+        try faults.start(FaultSetting("throttled=9"), in: FaultArea(client: "Tablet"))
+        try faults.start(FaultSetting(.slow), in: FaultArea(client: "Tablet"))
+        func affects(_ request: RequestFaults?) -> [Bool] {
+            [
+                faults.take(.throttled, for: request) { _ in true } != nil,
+                faults.isActive(.slow, for: request) { _ in true },
+            ]
+        }
+        #expect(affects(RequestFaults(by: ["1234", "Tablet"])) == [true, true])
+        for request in [nil, RequestFaults(), RequestFaults(by: ["Phone", "tablet"])] {
+            #expect(affects(request) == [false, false])
+        }
+        for fault in InjectedFault.allCases where fault.kind != .act {
+            let isStarted = (try? faults.start(FaultSetting(fault), in: FaultArea(client: "Phone"))) != nil
+            #expect(isStarted != fault.shapesNotifications)
+        }
+    }
+
+    @Test func aFaultEndsAtItsTime() throws {
+        let clock = TestClock()
+        let faults = FaultInjection(clock: { clock.now() })
+        for minutes in [0, -1, FaultInjection.minutesLimit + 1, .max] {
+            #expect(throws: RecordError.self) { try faults.start(FaultSetting(.slow), minutes: minutes) }
+        }
+        try faults.start(FaultSetting(.conflict))
+        try faults.start(FaultSetting(.slow), minutes: 1)
+        let end = try #require(faults.active.last?.until)
+        #expect(end.milliseconds - (faults.active.last?.since.milliseconds ?? 0) == 60_000)
+        clock.advance(59_000)
+        #expect(faults.isActive(.slow, for: nil) { _ in true })
+        clock.advance(1_000)
+        #expect(!faults.isActive(.slow, for: nil) { _ in true })
+        #expect(faults.active.map(\.fault) == [.conflict] && faults.stop() == 1)
     }
 
     @Test func thereIsALimit() throws {

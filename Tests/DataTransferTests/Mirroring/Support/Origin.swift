@@ -36,7 +36,7 @@ struct Origin: Sendable {
         let clock = OriginClock()
         let engine = InMemoryRecordEngine(clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let faults = FaultInjection(clock: { clock.now() })
+        let faults = FaultInjection(clock: { clock.now() }, answerDelay: .zero)
         let certificate =
             try isEncrypted
             ? ServerCertificate(

@@ -1,4 +1,4 @@
-"""It works on my phone, but the tablet shows the old text: the database through a client's eyes."""
+"""It works on my phone, but the tablet shows the old text: the database as a client has it."""
 
 import pytest
 from page_server import Server
@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from looks import check_looks
 
-CONTAINER = "iCloud.com.example.Eyes"
+CONTAINER = "iCloud.com.example.ClientState"
 THERE = f"/c/{CONTAINER}/development/private"
 QUERY = "query?zone=Notes&type=Note&filter1=done&is1=EQUALS&value1=0"
 ZONE = {"zoneID": {"zoneName": "Notes"}}
@@ -17,7 +17,7 @@ def note(name: str, title: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def eyes():
+def devices():
     """A separate server, so that its clients are known. The tablet has not pulled since the phone changed the text."""
     server = Server()
 
@@ -36,8 +36,8 @@ def eyes():
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_it_works_on_my_phone_but_the_tablet_shows_the_old_text(open_page, eyes, scripts):
-    page = open_page(f"{THERE}/{QUERY}&sort1=title", at=eyes, java_script_enabled=scripts)
+def test_it_works_on_my_phone_but_the_tablet_shows_the_old_text(open_page, devices, scripts):
+    page = open_page(f"{THERE}/{QUERY}&sort1=title", at=devices, java_script_enabled=scripts)
     banner = page.get_by_role("region", name="Earlier state")
     expect(page.get_by_role("row", name="Milk and bread")).to_be_visible()
     expect(banner).to_have_count(0)
@@ -86,8 +86,8 @@ def test_it_works_on_my_phone_but_the_tablet_shows_the_old_text(open_page, eyes,
     expect(banner).to_have_count(0)
 
 
-def test_earlier_states_are_accessible_and_fit(open_page, eyes):
-    page = open_page(f"{THERE}/{QUERY}", at=eyes)
+def test_earlier_states_are_accessible_and_fit(open_page, devices):
+    page = open_page(f"{THERE}/{QUERY}", at=devices)
     menu = page.locator("details.asOf")
     menu.locator("summary").click()
     menu.get_by_role("link", name="hasty").click()
