@@ -138,7 +138,7 @@ extension Database: DatabaseCalls {
     /// The outcomes of ``DatabaseCalls/recordZones(for:)``, in the order of the IDs.
     public typealias FetchZoneResults = [(zoneID: ZoneID, result: Result<ReceivedZone, OperationError>)]
 
-    /// The outcomes of ``DatabaseCalls/modifyRecordZones(saving:deleting:)``.
+    /// The outcomes of `modifyRecordZones(saving:deleting:)`.
     public typealias ModifyZoneResults = (
         saveResults: [ZoneID: Result<ReceivedZone, OperationError>],
         deleteResults: [ZoneID: Result<Void, OperationError>]
