@@ -201,7 +201,7 @@ import Testing
                     "schema/import", [("text", "DEFINE SCHEMA\n    RECORD TYPE Item (\n        title STRNG\n    );\n")])
             )
             #expect(page.contains("line 3, column 15"))
-            #expect(page.contains("        title STRNG\n              ^</pre>"))
+            #expect(page.contains("        title STRNG\n              ^</code></pre>"))
             #expect(page.contains(">\nDEFINE SCHEMA\n    RECORD TYPE Item"))
             #expect(!page.contains(">Import</button>"))
         }

@@ -146,7 +146,8 @@ package enum DeployView {
                     "Composite indexes belong to Skylight. They are not exported and not deployed; each environment has its own."
                 ),
                 Table(
-                    "Composite indexes", style: .narrow, ["type", "index", "production", "development"], rows),
+                    "Composite indexes that one environment has", style: .narrow,
+                    ["type", "index", "production", "development"], rows),
             ])
     }
 

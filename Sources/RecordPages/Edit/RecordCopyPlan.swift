@@ -346,7 +346,7 @@ struct RecordCopyPreview {
                 "missing", "References to missing records",
                 [
                     Table(
-                        "References to missing records",
+                        "References and their targets",
                         [.column("record", "name"), "field", .column("refers to", "mono"), "result"], rows),
                     Paragraph.faint("Copy those records too, or first.\(more)"),
                 ])

@@ -28,7 +28,7 @@ package enum AdviceView {
                 "refused", "Recently refused queries",
                 [
                     Table(
-                        "Recently refused queries",
+                        "Queries, and the indexes that they need",
                         [
                             .column("query", "wide"), .column("why it was refused", "wide"), "index it needs",
                             .number("refused"), "last", "asked by",
@@ -56,7 +56,7 @@ package enum AdviceView {
             parts.append(
                 Section(
                     "used", "Indexes in use",
-                    [Table("Indexes in use", ["type", "index", .number("queries"), "last"], rows)]))
+                    [Table("Indexes and their queries", ["type", "index", .number("queries"), "last"], rows)]))
         }
         return ComponentPage(
             .advice,
@@ -75,7 +75,7 @@ package enum AdviceView {
                 "Every index takes space and slows saves a little. Before you delete one, make sure that the app's rare queries ran too.\(isProduction ? " Production indexes change only by deployment." : "")"
             ),
             Table(
-                "Unused indexes", ["type", "index", .actions("delete")],
+                "Indexes that no query used", ["type", "index", .actions("delete")],
                 unused.map { place in
                     Table.Row(place.cells(visit) + [deletion(of: place, visit).map { Inline.part($0) } ?? ""])
                 }),

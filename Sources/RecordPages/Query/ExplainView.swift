@@ -129,7 +129,7 @@ extension ExplainView {
                     "considered", "Indexes considered",
                     [
                         Table(
-                            "Indexes considered",
+                            "Each index and its use",
                             ["index", "for", "use", .number("entries"), .column("why", "wide")],
                             explanation.candidates.map(row))
                     ]))

@@ -50,9 +50,10 @@ package enum TelemetryView {
                 "operations", "By operation",
                 [
                     Table(
-                        "By operation", style: .operations,
+                        "Requests by operation", style: .operations,
                         [
-                            "operation", .number("requests"), .number("failed"), .number("failed items"),
+                            .column("operation", "name"), .number("requests"), .number("failed"),
+                            .number("failed items"),
                             .number("median"), .number("95th percentile"), .number("slowest"), "0.25 ms to 10 s",
                             .number("records"), .number("in"), .number("out"),
                         ], operations.map { row($0.key, $0.value, visit) })
