@@ -302,7 +302,7 @@ def test_a_replay_goes_to_this_machine_alone(stage):
     assert replay(saved)["status"] == 200 and replay(looked)["records"] == 1
     # The mirror comes first.
     mirror = f"{stage.proxy.address}/database/1/{CONTAINER}.mirror/development/private/"
-    requests.post(mirror + "zones/list", json={}, timeout=PATIENCE)
+    requests.post(mirror + "records/modify", json={"operations": [{"operationType": "create", "record": note("other")}]}, timeout=PATIENCE)
     again = replay(looked)
     assert again["container"] == CONTAINER + ".mirror" and again["itemErrors"][0]["serverErrorCode"] == "NOT_FOUND"
     assert len(stage.recorder.exchanges) == before
@@ -444,7 +444,9 @@ def test_a_slow_answer_is_that_of_the_origin(stage):
     client, before = stage.client(), len(stage.recorder.exchanges)
     assert "zones" in client.ask("zones/list", [("X-Skylight-Rehearse", "slow")])
     assert client.last.getheader("X-Skylight-Rehearsal") == "slow" and len(stage.recorder.exchanges) == before + 1
-    assert stage.noted()[-1]["rehearsals"] == "slow" and stage.noted()[-1]["passedOn"]
+    # A connection that was dropped before may be logged after it.
+    [noted] = [request for request in stage.noted() if request.get("rehearsals") == "slow"]
+    assert noted["passedOn"] and noted["operation"] == "zones/list"
     client.close()
 
 
