@@ -68,7 +68,7 @@ class Listener:
 
     @staticmethod
     def read(reader):
-        """Method, target, headers and body of a request."""
+        """Method, target, headers and body of a request; `None` if it does not come whole."""
         line = reader.readline()
         if not line:
             return None
@@ -78,7 +78,8 @@ class Listener:
             name, value = line.decode().rstrip("\r\n").split(":", 1)
             headers.append((name, value.strip()))
         length = next((int(value) for name, value in headers if name.lower() == "content-length"), 0)
-        return method, target, headers, reader.read(length)
+        body = reader.read(length)
+        return (method, target, headers, body) if len(body) == length else None
 
     def close(self):
         self.socket.close()
