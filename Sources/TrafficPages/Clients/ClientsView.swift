@@ -124,7 +124,8 @@ enum ClientPanel {
                 Table(
                     "Zones that \(name) pulls as \(user)",
                     [
-                        "zone", "database", "behind", "token sent", "token returned", .number("changes"), "last pull",
+                        "zone", "database", "behind", "token sent", "token returned", .number("changes"),
+                        .column("last pull", "wrapped"),
                     ], rows))
         }
         if !notes.isEmpty { parts.append(Listing(notes, style: "warnings")) }
