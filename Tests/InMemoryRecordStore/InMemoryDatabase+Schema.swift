@@ -90,8 +90,7 @@ extension InMemoryState {
         for view in zones.values where view.base == zone.number { end(view, as: kind, now: now) }
         for row in zone.rows.values { endUses(row.assets, now: now) }
         zone.rows = [:]
-        // The default zone has no feed that could report its deletion.
-        if zone.name != ZoneID.defaultZoneName { zone.position = nextPosition() }
+        zone.position = nextPosition()
         zone.moment = now
         zones[zone.number] = zone
     }
