@@ -475,6 +475,8 @@ HUGE = 256 << 20
 
 
 class Hostile(Listener):
+    """Says that it ends a connection after a whole answer: one that ended unannounced may be taken for the next request, which then fails."""
+
     def __init__(self):
         self.asked = []
         super().__init__()
@@ -490,18 +492,18 @@ class Hostile(Listener):
         elif word == "more":
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
         elif word == "mark":
-            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Skylight-Passed-On: never\r\nConnection: X-Gone\r\nX-Gone: 1\r\nContent-Length: 2\r\n\r\n{}")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Skylight-Passed-On: never\r\nConnection: X-Gone, close\r\nX-Gone: 1\r\nContent-Length: 2\r\n\r\n{}")
         elif word == "long":
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n" + bytes(3_000_000))
         elif word == "huge":
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % HUGE)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % HUGE)
             part = bytes(1 << 20)
             for _ in range(HUGE // len(part)):
                 connection.sendall(part)
         elif word == "items":
             # More items than were asked for, of no known form.
             items = b'{"records":[{"serverErrorCode":"ODD","reason":"odd"},{},{"recordName":7}],"moreComing":"no","syncToken":[]}'
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(items), items))
+            connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(items), items))
         return False
 
 
