@@ -93,21 +93,3 @@ def test_a_warm_page_asks_for_itself_alone(open_page, demo, record_property):
     asked = [name for name, size in loaded if size > 0]
     record_property("figure", f"{1 + len(asked)} requests for a page whose scripts are known")
     assert asked == []
-
-
-# The observer of the navigation, which has always an entry, is called after the one of the shifts.
-SHIFTS = """() => new Promise(done => {
-  let sum = 0
-  new PerformanceObserver(list => { for (const entry of list.getEntries()) sum += entry.value }).observe({ type: 'layout-shift', buffered: true })
-  new PerformanceObserver(() => done(sum)).observe({ type: 'navigation', buffered: true })
-})"""
-
-
-@pytest.mark.parametrize("name", ["zones", "clients", "errors", "query advice", "record copy"])
-def test_nothing_moves_while_scripts_run(open_page, demo, name):
-    """On a phone, scripts make cards of the tables of these pages, and add inputs."""
-    page = open_page(PAGES[name], at=demo)
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.reload()
-    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
-    assert page.evaluate(SHIFTS) < 0.02
