@@ -202,10 +202,10 @@ package struct Note: Component {
 
     package init(warning title: String, _ text: Inline? = nil) { self.init("warn", nil, title, text) }
 
-    /// What a sent form found changed, so that it did nothing.
+    /// The remark on a form that did nothing, because something had changed meanwhile.
     package init(stale title: String, _ text: Inline) { self.init(nil, "alert", title, text) }
 
-    /// What there is to know about the page, such as that it leaves something out.
+    /// A remark about the page, such as that it leaves something out.
     package init(remark title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
         self.init(nil, "status", title, text, parts)
     }

@@ -11,7 +11,7 @@ package struct Form: Component {
 
     package struct Button: ViewModel {
         let text: String
-        /// What the form does, as the value of its field `do`; `nil` for a form with one button.
+        /// The value of the form's field `do`, which names the action; `nil` for a form with one button.
         let act: String?
         /// `go` for the main action of the page.
         let style: String?

@@ -97,7 +97,7 @@ extension Visit {
 
 // MARK: - Clients
 
-/// What a client has of a zone that it pulls, by the request log: the state of its last token.
+/// The state of a zone that a client has. The request log tells its last token.
 package struct ClientState: Sendable {
     let history: ClientHistory
     let address: DatabaseAddress
