@@ -2,9 +2,6 @@
 
 import { keysAreOn, turnKeys } from './keys.js'
 
-// The maximum time in milliseconds between g and the following letter.
-const patience = 1500
-
 // Returns what shows the button of the list, which says that all scripts of the page are ready.
 export function enableShortcuts() {
   const dialog = document.querySelector('dialog[data-shortcuts]')
@@ -20,11 +17,16 @@ export function enableShortcuts() {
 
   // The row that had the focus last, for the time when nothing in the table has it.
   let left = null
-  document.addEventListener('focusin', event => { left = event.target.closest('main tbody tr') ?? left })
-  let goes = -Infinity
+  // True after g, until the next key, click or change of focus. There is no time limit: some people and machines are slow.
+  let goes = false
+  document.addEventListener('focusin', event => {
+    left = event.target.closest('main tbody tr') ?? left
+    goes = false
+  })
+  document.addEventListener('pointerdown', () => { goes = false })
   const actions = {
     '?': () => dialog.showModal(),
-    g: () => { goes = performance.now() },
+    g: () => { goes = true },
     j: () => step(1, left),
     k: () => step(-1, left),
     x: tick,
@@ -36,8 +38,8 @@ export function enableShortcuts() {
     if (event.key === 'Escape' && event.target.matches('[autofocus]')) event.target.blur()
     if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     if (document.querySelector('dialog[open]') || event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
-    const page = performance.now() - goes < patience ? pages.get(event.key) : undefined
-    goes = -Infinity
+    const page = goes ? pages.get(event.key) : undefined
+    goes = false
     const action = page ? () => page.click() : actions[event.key]
     if (!action) return
     event.preventDefault()
