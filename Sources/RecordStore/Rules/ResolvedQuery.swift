@@ -354,12 +354,8 @@ extension ResolvedQuery {
     public func precedes(_ left: QueryPosition, _ right: QueryPosition) -> Bool {
         // By index: a loop over pairs would copy each sort, which takes longer than the comparison.
         for index in 0..<min(sorts.count, min(left.values.count, right.values.count)) {
-            let (one, other) = (left.values[index], right.values[index])
-            // A record without a location is farther away than all others.
-            let order =
-                sorts[index].relativeLocation == nil
-                ? ValueOrder.compare(one, other) : Self.compareDistances(one, other)
-            if order != 0 { return (order < 0) == sorts[index].ascending }
+            let order = order(of: left.values[index], right.values[index], bySort: index)
+            if order != 0 { return order < 0 }
         }
         if left.recordName != right.recordName { return left.recordName < right.recordName }
         if left.zoneID.zoneName != right.zoneID.zoneName { return left.zoneID.zoneName < right.zoneID.zoneName }
@@ -368,6 +364,16 @@ extension ResolvedQuery {
 }
 
 extension ResolvedQuery {
+    /// The order of two values of one sort.
+    /// - Returns: a negative number if the first one comes first, 0 if they are equal.
+    public func order(of one: FieldValue?, _ other: FieldValue?, bySort index: Int) -> Int {
+        // A record without a location is farther away than all others.
+        let order =
+            sorts[index].relativeLocation == nil
+            ? ValueOrder.compare(one, other) : Self.compareDistances(one, other)
+        return sorts[index].ascending ? order : -order
+    }
+
     private static func compareDistances(_ left: FieldValue?, _ right: FieldValue?) -> Int {
         switch (left, right) {
         case (nil, nil): 0

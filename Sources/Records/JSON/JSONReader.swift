@@ -47,6 +47,17 @@ public struct JSONReader {
             (name, text[(text.startIndex + range.lowerBound)..<(text.startIndex + range.upperBound)])
         }
     }
+
+    /// Where the value of a member is in the text of an object; `nil` if there is no such member.
+    ///
+    /// Skips over values without validation: use it only for text that Skylight wrote.
+    /// - Throws: `JSONError` if the text is not an object.
+    static func memberRange(
+        named name: Name, in text: UnsafeBufferPointer<UInt8>
+    ) throws(JSONError) -> Range<Int>? {
+        var scanner = JSONScanner(text)
+        return try scanner.memberRanges(named: CollectionOfOne(name)).first?.1
+    }
 }
 
 extension JSONReader {
@@ -264,7 +275,9 @@ private struct JSONScanner {
 
     // MARK: Slices without decoding
 
-    mutating func memberRanges(named names: Set<Name>?) throws(JSONError) -> [(Name, Range<Int>)] {
+    mutating func memberRanges(
+        named names: (some Collection<Name>)?
+    ) throws(JSONError) -> [(Name, Range<Int>)] {
         skipWhitespace()
         guard try consume(UInt8(ascii: "{")) else { throw failure(.unexpectedCharacter) }
         var ranges: [(Name, Range<Int>)] = []
@@ -302,7 +315,7 @@ private struct JSONScanner {
     }
 
     /// The name of a member; `nil` if it is not requested. Compares the bytes of most names without decoding them.
-    private mutating func name(among names: Set<Name>?) throws(JSONError) -> Name? {
+    private mutating func name(among names: (some Collection<Name>)?) throws(JSONError) -> Name? {
         guard let names else { return Name(try string()) }
         let start = position
         try skipValue()

@@ -287,31 +287,31 @@ extension FieldValue {
     /// Decodes a string without escapes, a number or a timestamp from exactly the text that is stored for it, such as
     /// `{"value":5,"type":"INT64"}`. Most stored values are of this kind, and queries compare many.
     /// - Returns: `nil` for anything else, which the general parser decodes or refuses.
-    init?(plain text: ArraySlice<UInt8>) {
-        let value = text.withUnsafeBytes { text -> FieldValue? in
-            let head = Self.head.utf8CodeUnitCount
-            guard text.count > head, Self.head.stands(at: 0, in: text) else { return nil }
-            var end = head
-            if text[head] == UInt8(ascii: "\"") {
-                end += 1
-                while end < text.count, text[end] != UInt8(ascii: "\""), text[end] != UInt8(ascii: "\\"),
-                    text[end] >= 0x20
-                { end += 1 }
-                guard Self.stringTail.ends(text, at: end) else { return nil }
-                return String(validating: UnsafeRawBufferPointer(rebasing: text[(head + 1)..<end]), as: UTF8.self).map {
-                    .string($0)
-                }
-            }
-            while end < text.count, text[end] != UInt8(ascii: ",") { end += 1 }
-            let number = text[head..<end]
-            if Self.int64Tail.ends(text, at: end) { return Self.integer(number).map { .int64($0) } }
-            if Self.timestampTail.ends(text, at: end) {
-                return Self.integer(number).map { .timestamp(Timestamp(milliseconds: $0)) }
-            }
+    init?(plain text: UnsafeRawBufferPointer) {
+        let head = Self.head.utf8CodeUnitCount
+        guard text.count > head, Self.head.stands(at: 0, in: text) else { return nil }
+        var end = head
+        if text[head] == UInt8(ascii: "\"") {
+            end += 1
+            while end < text.count, text[end] != UInt8(ascii: "\""), text[end] != UInt8(ascii: "\\"),
+                text[end] >= 0x20
+            { end += 1 }
+            guard Self.stringTail.ends(text, at: end),
+                let string = String(
+                    validating: UnsafeRawBufferPointer(rebasing: text[(head + 1)..<end]), as: UTF8.self)
+            else { return nil }
+            self = .string(string)
+            return
+        }
+        while end < text.count, text[end] != UInt8(ascii: ",") { end += 1 }
+        guard let number = Self.integer(text[head..<end]) else { return nil }
+        if Self.int64Tail.ends(text, at: end) {
+            self = .int64(number)
+        } else if Self.timestampTail.ends(text, at: end) {
+            self = .timestamp(Timestamp(milliseconds: number))
+        } else {
             return nil
         }
-        guard let value else { return nil }
-        self = value
     }
 
     private static let head: StaticString = #"{"value":"#

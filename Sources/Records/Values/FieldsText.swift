@@ -42,6 +42,16 @@ public struct FieldsText: Sendable, Hashable {
         try slices(named: names).map { ($0.name, try Self.field($0.name, $0.value).value) }
     }
 
+    /// The value of one field of a text in the memory of a database, which is not copied.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    public static func value(of name: Name, in text: UnsafeRawBufferPointer) throws -> FieldValue? {
+        if text.isEmpty { return nil }
+        let range = try reading { () throws(JSONError) in
+            try JSONReader.memberRange(named: name, in: text.assumingMemoryBound(to: UInt8.self))
+        }
+        return try range.map { try field(name, UnsafeRawBufferPointer(rebasing: text[$0])).value }
+    }
+
     /// The text with only the given fields, as for `desiredKeys`. An empty set removes all fields.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func keeping(_ desiredKeys: Set<Name>) throws -> FieldsText {
@@ -63,8 +73,12 @@ public struct FieldsText: Sendable, Hashable {
     }
 
     static func field(_ name: Name, _ text: ArraySlice<UInt8>) throws -> Field {
+        try text.withUnsafeBytes { try field(name, $0) }
+    }
+
+    private static func field(_ name: Name, _ text: UnsafeRawBufferPointer) throws -> Field {
         if let value = FieldValue(plain: text) { return Field(name: name, value: value) }
-        let json = try reading { () throws(JSONError) in try JSONReader.value(of: text) }
+        let json = try reading { () throws(JSONError) in try JSONReader.value(of: Array(text)[...]) }
         return try Field(storedName: name, json: json)
     }
 

@@ -5,8 +5,8 @@ internal import Records
 /// The records of a zone as they were at an earlier position (docs/as-of.md).
 ///
 /// A record that did not change since is read where it is. The state of another one is a row of the journal: the one
-/// that was made at or before the position, and replaced after it. The rows of many records are looked up together,
-/// change by change.
+/// that was made at or before the position, and replaced after it. Of a record that changed once, it is read together
+/// with the record; the rows of those that changed more often are looked up together, change by change.
 ///
 /// Each read looks at every record that changed since, once, and at each of its later versions. So it costs what the
 /// same read of the present costs, and something for each change since, whatever the zone holds. Names and lists are
@@ -24,20 +24,22 @@ struct EarlierStates {
         }
     }
 
+    /// The state of a record that changed since the position.
     enum State {
+        /// Without its share, which the journal does not keep.
         case record(StoredRecord)
+        /// A record of a type whose fields are not read.
+        case unread(type: Int64)
         /// - Parameter isDeletion: true if a record of this name was deleted before.
         case missing(isDeletion: Bool)
-        case notKnown
+        case notKnown(Changed)
     }
 
-    /// A record that changed since the position, or its deletion, without its fields.
+    /// A record that changed since the position, or its deletion.
     struct Changed {
         let name: Name
         let position: Int64
         let born: Int64
-        let state: RowReader.State
-        let type: Int64
         let created: Signature
     }
 
@@ -54,6 +56,14 @@ struct EarlierStates {
             case .all: -1
             case .none: -2
             case .ofType(let type): type
+            }
+        }
+
+        func includes(type: Int64) -> Bool {
+            switch self {
+            case .all: true
+            case .none: false
+            case .ofType(let wanted): type == wanted
             }
         }
     }
@@ -118,56 +128,67 @@ struct EarlierStates {
 
     // MARK: Reading
 
-    /// Calls `body` with the records that changed since the position, and their states then. Leaves out those that
-    /// certainly had another type; others may have one, and are without fields.
+    /// Calls `body` with the states of the records that changed since the position. Leaves out those that certainly had
+    /// another type; others may have one.
     /// - Parameters:
     ///   - names: `nil` for all names.
-    ///   - isWanted: false for a name whose state is of no use.
+    ///   - isWanted: false for a state that is of no use. It is not asked about all states.
     func eachChanged(
-        among names: [Name]?, ofType type: Int64, where isWanted: (Name) -> Bool,
-        _ body: (Changed, State) throws -> Void
+        among names: [Name]?, ofType type: Int64, where isWanted: (borrowing RowReader) throws -> Bool,
+        _ body: (State) throws -> Void
     ) throws {
-        try eachChunk(among: names) { changed in
-            // A record keeps its type until it is deleted.
-            let wanted = changed.filter { ($0.born > time.position || $0.type == type) && isWanted($0.name) }
-            try resolve(wanted, .ofType(type), body)
+        // A record keeps its type until it is deleted.
+        func isCandidate(_ born: Int64, _ latest: Int64) -> Bool { born > time.position || latest == type }
+        if let names {
+            let changed = try rows(named: names).filter {
+                try $0.position > time.position
+                    && isCandidate($0.born, catalog.typeNumber(of: $0.record.recordType))
+            }
+            return try goBack(from: changed, .ofType(type), body)
         }
+        try eachChanged(.ofType(type), where: { try isCandidate($0.born, $0.type) }, isWanted, body)
     }
 
-    /// The states of some names.
-    func states(of names: [Name]) throws -> [Name: State] {
-        var states: [Name: State] = [:]
-        var changed: [Changed] = []
+    /// The records of some names, and the errors of those that are not known.
+    func records(named names: [Name]) throws -> [Name: Result<StoredRecord, RecordError>] {
+        var records: [Name: Result<StoredRecord, RecordError>] = [:]
+        var changed: [StoredRow] = []
         for row in try rows(named: names) {
-            let name = row.record.recordID.recordName
             if row.position > time.position {
-                changed.append(try self.changed(row))
-            } else {
-                states[name] = row.isDeleted ? .missing(isDeletion: true) : .record(row.record)
+                changed.append(row)
+            } else if !row.isDeleted {
+                records[row.record.recordID.recordName] = .success(row.record)
             }
         }
-        try resolve(changed, .all) { states[$0.name] = $1 }
-        return states
+        try goBack(from: changed, .all) { state in
+            switch state {
+            case .record(let record): records[record.recordID.recordName] = .success(record)
+            case .notKnown(let changed): records[changed.name] = .failure(refusal(of: changed.name))
+            case .missing, .unread: break
+            }
+        }
+        return records
     }
 
     /// The counts of the zone. Reads all records that changed since the position, without their fields.
     func counts() throws -> ZoneCounts {
         var counts = try SQLDatabase.counts(in: zone.number, catalog, db)
         var notKnown = 0
-        try eachChunk(among: nil) { changed in
-            for record in changed {
-                if record.state.isDeleted {
-                    counts.deletions -= 1
-                } else {
-                    counts.records[try catalog.typeName(of: record.type), default: 0] -= 1
-                }
+        func add(_ number: Int, ofType type: Int64) throws {
+            counts.records[try catalog.typeName(of: type), default: 0] += number
+        }
+        try eachChanged(
+            .none,
+            where: { latest in
+                if try latest.state.isDeleted { counts.deletions -= 1 } else { try add(-1, ofType: latest.type) }
+                return true
             }
-            try resolve(changed, .none) { _, state in
-                switch state {
-                case .record(let record): counts.records[record.recordType, default: 0] += 1
-                case .missing(let isDeletion): counts.deletions += isDeletion ? 1 : 0
-                case .notKnown: notKnown += 1
-                }
+        ) { state in
+            switch state {
+            case .record: break
+            case .unread(let type): try add(1, ofType: type)
+            case .missing(let isDeletion): counts.deletions += isDeletion ? 1 : 0
+            case .notKnown: notKnown += 1
             }
         }
         return ZoneCounts(
@@ -187,16 +208,16 @@ struct EarlierStates {
                     ORDER BY r.name LIMIT \(Self.fetchSize)
                     """, [zone.number, last?.string ?? ""]
             ).map { Name($0) }
-            let states = try states(of: names)
+            let records = try records(named: names)
             for name in names {
-                switch states[name] {
-                case .record(let record)? where request.recordTypes?.contains(record.recordType) ?? true:
+                switch records[name] {
+                case .success(let record)? where request.recordTypes?.contains(record.recordType) ?? true:
                     guard fill.admits(record) else {
                         page.last = last
                         return page
                     }
                     page.records.append(record)
-                case .notKnown?: page.notKnown.add(RecordID(recordName: name, zoneID: zone.zoneID))
+                case .failure?: page.notKnown.add(RecordID(recordName: name, zoneID: zone.zoneID))
                 default: break
                 }
                 last = name
@@ -218,144 +239,235 @@ struct EarlierStates {
         return try names.compactMap { try lookup.row(named: $0) { try $0.row() } }
     }
 
-    private func changed(_ row: StoredRow) throws -> Changed {
-        Changed(
-            name: row.record.recordID.recordName, position: row.position, born: row.born,
-            state: RowReader.State(rawValue: (row.isDeleted ? 1 : 0) | (row.isRenewed ? 2 : 0)),
-            type: try catalog.typeNumber(of: row.record.recordType), created: row.record.created)
+    /// The latest state of a record, in the current row of a statement that selects it with the state before.
+    private struct Latest {
+        static let columns = "r.id, r.born, r.state, r.type"
+
+        let rows: SQLRows
+
+        var position: Int64 { get throws { StoredRow.position(ofID: try value(0)) } }
+        var born: Int64 { get throws { try value(1) } }
+        var state: RowReader.State { get throws { RowReader.State(rawValue: try value(2)) } }
+        var type: Int64 { get throws { try value(3) } }
+        var name: Name { get throws { Name(try rows.value(1, in: "records") as String) } }
+        var changed: Changed {
+            get throws {
+                guard let created = try rows.signature(5, in: "records") else {
+                    throw DamagedRow(in: "records", "has a record without its creator")
+                }
+                return Changed(name: try name, position: try position, born: try born, created: created)
+            }
+        }
+
+        private func value(_ column: Int) throws -> Int64 { try rows.value(Column.latest + column, in: "records") }
     }
 
-    /// Calls `body` with the changed records, in the order of their latest changes, so many at a time.
-    private func eachChunk(among names: [Name]?, _ body: ([Changed]) throws -> Void) throws {
-        if let names {
-            return try body(try rows(named: names).filter { $0.position > time.position }.map(changed))
-        }
+    /// Calls `body` with the states of the records that changed since the position, in the order of their latest
+    /// changes. Those that changed more often follow after some others, and then those that are not known.
+    /// - Parameters:
+    ///   - isCandidate: false for a record whose state is of no use.
+    ///   - isWanted: false for a state that is of no use. It is not asked about all states.
+    private func eachChanged(
+        _ fields: Fields, where isCandidate: (Latest) throws -> Bool,
+        _ isWanted: (borrowing RowReader) throws -> Bool = { _ in true }, _ body: (State) throws -> Void
+    ) throws {
         var last = try StoredRow.id(zone: zone.number, position: time.position)
         let end = try StoredRow.id(zone: zone.number, position: max(zone.position, time.position))
+        let sql = """
+            SELECT \(Column.all(name: "r.name", created: "r.created")), \(Latest.columns)
+            FROM records r LEFT JOIN journal j ON j.id = (r.id & \(StoredRow.lastPosition))
+            WHERE r.id > ? AND r.id <= ? ORDER BY r.id LIMIT \(Self.chunkSize)
+            """
         while true {
             try Task.checkCancellation()
-            let chunk = try db.rows(
-                """
-                SELECT id, name, born, state, type, createdAt, createdBy, createdOn FROM records
-                WHERE id > ? AND id <= ? ORDER BY id LIMIT \(Self.chunkSize)
-                """, [last, end]
-            ) { rows in
-                var chunk: [Changed] = []
+            var (count, way) = (0, WayBack(versions: versions))
+            try db.rows(sql, [time.position, fields.number, last, end]) { rows in
+                var reader = RowReader(rows.cells, of: "journal", zoneID: zone.zoneID, catalog: catalog)
+                let latest = Latest(rows: rows)
                 while try rows.next() {
-                    last = try rows.value(0, in: "records")
-                    chunk.append(
-                        Changed(
-                            name: Name(try rows.value(1, in: "records") as String),
-                            position: StoredRow.position(ofID: last), born: try rows.value(2, in: "records"),
-                            state: RowReader.State(rawValue: try rows.value(3, in: "records")),
-                            type: try rows.value(4, in: "records"),
-                            created: Signature(
-                                timestamp: Timestamp(milliseconds: try rows.value(5, in: "records")),
-                                userRecordName: Name(try rows.value(6, in: "records") as String),
-                                deviceID: try rows.value(7, in: "records"))))
+                    count += 1
+                    last = try rows.value(Column.latest, in: "records")
+                    guard try isCandidate(latest) else { continue }
+                    if try isNew(latest.born, isRenewed: latest.state.isRenewed) {
+                        try body(.missing(isDeletion: false))
+                        continue
+                    }
+                    guard way.versions > 0, !rows.isNull(Column.replacement) else {
+                        way.ends.append(try latest.changed)
+                        continue
+                    }
+                    switch try direction(rows) {
+                    case .expired: way.ends.append(try latest.changed)
+                    case .new: try body(.missing(isDeletion: false))
+                    case .before(let position):
+                        let changed = try latest.changed
+                        way.steps[position] = Step(
+                            changed: changed,
+                            created: reader.isDeleted
+                                ? try rows.signature(Column.created, in: "journal") : changed.created)
+                    case .here:
+                        if let state = try state(&reader, fields, where: isWanted) { try body(state) }
+                    }
                 }
-                return chunk
             }
-            try body(chunk)
-            if chunk.count < Self.chunkSize { return }
+            way.versions -= 1
+            try goBack(way, fields, body)
+            if count < Self.chunkSize { return }
         }
     }
 
     // MARK: The journal
 
-    private static let columns = """
-        j.id, j.position, j.born, j.state, j.type, j.modifiedAt, j.modifiedBy, j.modifiedOn, j.until, j.parent, j.tag,
-        j.createdAt, j.createdBy, j.createdOn, CASE WHEN j.position <= ? AND ? IN (-1, j.type) THEN j.fields END
-        """
+    /// The columns of a state in the journal: those of ``RowReader``, and what else the way back needs.
+    private enum Column {
+        /// Position of the change that replaced the state.
+        static let replacement = RowReader.columnCount
+        /// Time of the replacement.
+        static let until = replacement + 1
+        /// The first of three: of a deletion, who created the deleted record, and when.
+        static let created = until + 1
+        /// The first one after them.
+        static let latest = created + 3
 
-    /// A record on the way back to its state at the position.
-    private struct Way {
-        let index: Int
+        /// - Parameters:
+        ///   - name: the column with the record's name.
+        ///   - created: the beginning of the names of the columns that say who created the record, and when.
+        static func all(name: String, created: String) -> String {
+            """
+            j.position, \(name), j.type, j.born, j.state, \(created)At, \(created)By, \(created)On,
+            j.modifiedAt, j.modifiedBy, j.modifiedOn, j.parent,
+            CASE WHEN j.position <= ? AND ? IN (-1, j.type) THEN j.fields END, j.tag, NULL, NULL,
+            j.id, j.until, j.createdAt, j.createdBy, j.createdOn
+            """
+        }
+    }
+
+    /// Records on the way back to their states at the position.
+    private struct WayBack {
+        /// By the change whose earlier state is looked up next.
+        var steps: [Int64: Step] = [:]
+        /// Those whose earlier states are no longer kept.
+        var ends: [Changed] = []
+        /// Number of versions that may still be looked up.
+        var versions: Int
+    }
+
+    private struct Step {
+        let changed: Changed
         /// `nil` if it is not kept.
         var created: Signature?
     }
 
-    /// Calls `body` with each record and its state, those that are not known at last and in order.
-    private func resolve(_ changed: [Changed], _ fields: Fields, _ body: (Changed, State) throws -> Void) throws {
-        // By the position of a change: its row in the journal has the state before.
-        var wanted: [Int64: Way] = [:]
-        for (index, record) in changed.enumerated() {
-            if isNew(record.born, record.state) {
-                try body(record, .missing(isDeletion: false))
+    /// Where a row of the journal leads.
+    private enum Direction {
+        /// It is the state at the position.
+        case here
+        /// To the state before the change at a position.
+        case before(Int64)
+        /// The record was created after the position.
+        case new
+        case expired
+    }
+
+    /// Maximum number of versions of a record that count.
+    private var versions: Int { time.limits.isOff ? 0 : time.limits.versions }
+
+    private func goBack(from rows: [StoredRow], _ fields: Fields, _ body: (State) throws -> Void) throws {
+        var way = WayBack(versions: versions)
+        for row in rows {
+            if isNew(row.born, isRenewed: row.isRenewed) {
+                try body(.missing(isDeletion: false))
             } else {
-                wanted[record.position] = Way(index: index, created: record.created)
+                let created = row.record.created
+                way.steps[row.position] = Step(
+                    changed: Changed(
+                        name: row.record.recordID.recordName, position: row.position, born: row.born, created: created),
+                    created: created)
             }
         }
-        var notKnown: [Int] = []
-        var versions = time.limits.isOff ? 0 : time.limits.versions
-        while !wanted.isEmpty, versions > 0 {
-            versions -= 1
-            var next: [Int64: Way] = [:]
+        try goBack(way, fields, body)
+    }
+
+    /// Calls `body` with the states of the records, at last those that are not known, in the order of their latest
+    /// changes.
+    private func goBack(_ start: WayBack, _ fields: Fields, _ body: (State) throws -> Void) throws {
+        var way = start
+        while !way.steps.isEmpty, way.versions > 0 {
+            way.versions -= 1
+            var next: [Int64: Step] = [:]
+            // The journal has neither a record's name nor who created it. Other columns take their places.
             try db.rows(
-                "SELECT \(Self.columns) FROM json_each(?) l CROSS JOIN journal j ON j.id = l.value",
-                [time.position, fields.number, "[\(wanted.keys.sorted().map(String.init).joined(separator: ","))]"]
+                """
+                SELECT \(Column.all(name: "j.modifiedBy", created: "j.modified"))
+                FROM json_each(?) l CROSS JOIN journal j ON j.id = l.value
+                """,
+                [
+                    time.position, fields.number,
+                    "[\(way.steps.keys.sorted().map(String.init).joined(separator: ","))]",
+                ]
             ) { rows in
+                var reader = RowReader(rows.cells, of: "journal", zoneID: zone.zoneID, catalog: catalog)
                 while try rows.next() {
-                    guard var way = wanted.removeValue(forKey: try rows.value(0, in: "journal")) else { continue }
-                    let (position, born): (Int64, Int64) = (
-                        try rows.value(1, in: "journal"), try rows.value(2, in: "journal")
-                    )
-                    let state = RowReader.State(rawValue: try rows.value(3, in: "journal"))
-                    if state.isDeleted { way.created = try signature(11, of: rows) }
-                    let until: Int64 = try rows.value(8, in: "journal")
-                    if until < time.oldest.milliseconds {
-                        notKnown.append(way.index)
-                    } else if position > time.position {
-                        if isNew(born, state) {
-                            try body(changed[way.index], .missing(isDeletion: false))
-                        } else {
-                            next[position] = way
-                        }
-                    } else if state.isDeleted {
-                        try body(changed[way.index], .missing(isDeletion: true))
-                    } else if let created = way.created {
-                        let record = try record(changed[way.index].name, created, position, fields, of: rows)
-                        try body(changed[way.index], .record(record))
-                    } else {
-                        notKnown.append(way.index)
+                    guard var step = way.steps.removeValue(forKey: try rows.value(Column.replacement, in: "journal"))
+                    else { continue }
+                    if reader.isDeleted { step.created = try rows.signature(Column.created, in: "journal") }
+                    switch try direction(rows) {
+                    case .expired: way.ends.append(step.changed)
+                    case .new: try body(.missing(isDeletion: false))
+                    case .before(let position): next[position] = step
+                    case .here:
+                        if let state = try state(&reader, fields, of: step) { try body(state) }
                     }
                 }
             }
-            notKnown += wanted.values.map(\.index)
-            wanted = next
+            way.ends += way.steps.values.map(\.changed)
+            way.steps = next
         }
-        notKnown += wanted.values.map(\.index)
-        for index in notKnown.sorted() { try body(changed[index], .notKnown) }
+        way.ends += way.steps.values.map(\.changed)
+        for changed in way.ends.sorted(by: { $0.position < $1.position }) { try body(.notKnown(changed)) }
     }
 
     /// True if a record was created after the position, and its name had no earlier one.
-    private func isNew(_ born: Int64, _ state: RowReader.State) -> Bool { born > time.position && !state.isRenewed }
+    private func isNew(_ born: Int64, isRenewed: Bool) -> Bool { born > time.position && !isRenewed }
 
-    private func signature(_ column: Int, of rows: SQLRows) throws -> Signature? {
-        guard let at: Int64 = try rows.value(column, in: "journal") as Int64?,
-            let user = try rows.value(column + 1, in: "journal") as String?,
-            let device = try rows.value(column + 2, in: "journal") as String?
-        else { return nil }
-        return Signature(timestamp: Timestamp(milliseconds: at), userRecordName: Name(user), deviceID: device)
+    private func direction(_ rows: SQLRows) throws -> Direction {
+        let until: Int64 = try rows.value(Column.until, in: "journal")
+        if until < time.oldest.milliseconds { return .expired }
+        let position: Int64 = try rows.value(0, in: "journal")
+        guard position > time.position else { return .here }
+        let state = RowReader.State(rawValue: try rows.value(4, in: "journal"))
+        return isNew(try rows.value(3, in: "journal"), isRenewed: state.isRenewed) ? .new : .before(position)
     }
 
-    private func record(
-        _ name: Name, _ created: Signature, _ position: Int64, _ wanted: Fields, of rows: SQLRows
-    ) throws -> StoredRecord {
-        let type: Int64 = try rows.value(4, in: "journal")
-        let fields: [UInt8]? = try rows.value(14, in: "journal")
-        if fields == nil, [Fields.all.number, type].contains(wanted.number) {
-            throw DamagedRow(in: "journal", "has a record without fields that is not marked as deleted")
+    /// The state in the current row of the journal.
+    /// - Parameters:
+    ///   - step: says what the row lacks; `nil` if it lacks nothing.
+    ///   - isWanted: false for a state that is of no use.
+    /// - Returns: `nil` for a state that is not wanted.
+    private func state(
+        _ row: inout RowReader, _ fields: Fields, of step: Step? = nil,
+        where isWanted: (borrowing RowReader) throws -> Bool = { _ in true }
+    ) throws -> State? {
+        if row.isDeleted { return .missing(isDeletion: true) }
+        if let step, step.created == nil { return .notKnown(step.changed) }
+        guard fields.includes(type: row.type) else { return .unread(type: row.type) }
+        try row.check()
+        guard try isWanted(row) else { return nil }
+        var record = try row.record()
+        if let step, let created = step.created {
+            (record.recordID.recordName, record.created) = (step.changed.name, created)
         }
-        guard let modified = try signature(5, of: rows) else {
-            throw DamagedRow(in: "journal", "has a state without its date, user or device")
-        }
-        let tag: String? = try rows.value(10, in: "journal")
-        let parent: String? = try rows.value(9, in: "journal")
-        // The journal does not keep shares.
-        return StoredRecord(
-            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: try catalog.typeName(of: type),
-            recordChangeTag: tag ?? StoredRow.changeTag(of: position), created: created, modified: modified,
-            parent: parent.map { Name($0) }, fields: fields.map { FieldsText(bytes: $0) } ?? .empty, sharing: nil)
+        return .record(record)
+    }
+}
+
+extension SQLRows {
+    /// A date, a user and a device in three columns; `nil` if one of them is NULL.
+    fileprivate func signature(_ column: Int, in table: StaticString) throws -> Signature? {
+        guard let at: Int64 = try value(column, in: "\(table)") as Int64?,
+            let user = try value(column + 1, in: "\(table)") as String?,
+            let device = try value(column + 2, in: "\(table)") as String?
+        else { return nil }
+        return Signature(timestamp: Timestamp(milliseconds: at), userRecordName: Name(user), deviceID: device)
     }
 }

@@ -180,6 +180,15 @@ struct TopRecords {
         bar.map { !query.precedes(place, $0) } ?? false
     }
 
+    /// True if no record with this value of the first sort can be on the page.
+    func excludes(first value: FieldValue?) -> Bool {
+        guard let bar, let last = bar.values.first else { return false }
+        return query.order(of: value, last, bySort: 0) > 0
+    }
+
+    /// True if the page is full, so that only records before its end can be on it.
+    var isFull: Bool { bar != nil }
+
     /// Distance in metres at or beyond which no record can be on the page, for a query sorted nearest first; `nil`
     /// while there is room.
     var reach: Double? {

@@ -24,7 +24,7 @@ struct SQLEarlierDatabase: EarlierDatabase {
             var results: [Result<StoredRecord, RecordError>] = []
             for start in stride(from: 0, to: recordIDs.count, by: EarlierStates.fetchSize) {
                 let part = recordIDs[start..<min(start + EarlierStates.fetchSize, recordIDs.count)]
-                var found: [ZoneID: [Name: EarlierStates.State]] = [:]
+                var found: [ZoneID: [Name: Result<StoredRecord, RecordError>]] = [:]
                 for recordID in part {
                     let zoneID = recordID.zoneID
                     let states = try zones[zoneID] ?? Self.states(in: zoneID, at: time, view, catalog, db)
@@ -34,13 +34,12 @@ struct SQLEarlierDatabase: EarlierDatabase {
                     case .success(let states):
                         if found[zoneID] == nil {
                             let names = part.filter { $0.zoneID == zoneID }.map(\.recordName)
-                            found[zoneID] = try states?.states(of: Array(Set(names))) ?? [:]
+                            found[zoneID] = try states?.records(named: Array(Set(names))) ?? [:]
                         }
                         switch found[zoneID]?[recordID.recordName] {
-                        case .notKnown?:
-                            results.append(.failure(states?.refusal(of: recordID.recordName) ?? .recordNotFound))
-                        case .missing?, nil: results.append(.failure(.recordNotFound))
-                        case .record(let whole)?:
+                        case nil: results.append(.failure(.recordNotFound))
+                        case .failure(let error)?: results.append(.failure(error))
+                        case .success(let whole)?:
                             guard try grants.canRead(whole, catalog.schema) else {
                                 results.append(.failure(GrantRules.refusal(of: .read)))
                                 continue

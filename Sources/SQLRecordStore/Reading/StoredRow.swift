@@ -90,16 +90,23 @@ extension SQLConnection {
 /// There are no copies: each would hold ten references, for every row.
 struct RowReader: ~Copyable {
     private let cells: UnsafeMutableBufferPointer<SQLCell>
+    private let table: StaticString
     private let zoneID: ZoneID
     /// Not the whole catalog, because copying it would retain a dozen references.
     private let typeNames: [Int64: Name]
-    private var type: (number: Int64, name: Name) = (-1, "")
-    private var created = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
-    private var modified = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
+    private var lastType: (number: Int64, name: Name) = (-1, "")
+    private var lastCreated = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
+    private var lastModified = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
 
-    /// - Parameter cells: the current row, whose first columns are ``columns``.
-    init(_ cells: UnsafeMutableBufferPointer<SQLCell>, zoneID: ZoneID, catalog: SchemaCatalog) {
+    /// - Parameters:
+    ///   - cells: the current row, whose first columns are ``columns``.
+    ///   - table: where the states are kept, for error messages.
+    init(
+        _ cells: UnsafeMutableBufferPointer<SQLCell>, of table: StaticString = "records", zoneID: ZoneID,
+        catalog: SchemaCatalog
+    ) {
         self.cells = cells
+        self.table = table
         self.zoneID = zoneID
         typeNames = catalog.typeNames
     }
@@ -143,7 +150,7 @@ struct RowReader: ~Copyable {
     /// Describes the first column with a value of a wrong kind.
     private func damage() -> DamagedRow {
         let column = Self.kinds.indices.first { !cells[$0].holds(Self.kinds[$0]) } ?? 0
-        return DamagedRow(in: "records", column: String(Self.names[column]), holding: cells[column].kind)
+        return DamagedRow(in: "\(table)", column: String(Self.names[column]), holding: cells[column].kind)
     }
 
     private static let names = columns.split(separator: ", ").map { $0.dropFirst(2) }
@@ -154,6 +161,14 @@ struct RowReader: ~Copyable {
     var state: State { State(rawValue: cells[4].number) }
     var isDeleted: Bool { state.isDeleted }
     var name: Name { Name(cells[1].string) }
+    /// Number of the record type.
+    var type: Int64 { cells[2].number }
+    var created: Signature {
+        mutating get {
+            Self.read(cells, 5, into: &lastCreated)
+            return lastCreated
+        }
+    }
     /// Time of the latest change.
     var moment: Timestamp { Timestamp(milliseconds: cells[8].number) }
     /// Size of the fields in bytes, as in ``record()``.
@@ -164,9 +179,8 @@ struct RowReader: ~Copyable {
 
     var recordType: Name {
         mutating get throws {
-            let number = cells[2].number
-            if number != type.number { type = (number, try SchemaCatalog.typeName(of: number, in: typeNames)) }
-            return type.name
+            if type != lastType.number { lastType = (type, try SchemaCatalog.typeName(of: type, in: typeNames)) }
+            return lastType.name
         }
     }
 
@@ -175,12 +189,11 @@ struct RowReader: ~Copyable {
 
     /// Like ``record()``, for a known position.
     mutating func record(at position: Int64) throws -> StoredRecord {
-        Self.read(cells, 5, into: &created)
-        Self.read(cells, 8, into: &modified)
+        Self.read(cells, 8, into: &lastModified)
         return StoredRecord(
             recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType,
             recordChangeTag: tag ?? StoredRow.changeTag(of: position),
-            created: created, modified: modified, parent: cells[11].isNull ? nil : Name(cells[11].string),
+            created: created, modified: lastModified, parent: cells[11].isNull ? nil : Name(cells[11].string),
             fields: fields(12), sharing: try sharing)
     }
 
@@ -203,6 +216,9 @@ struct RowReader: ~Copyable {
         return StoredRow(
             id: id, record: try record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
     }
+
+    /// The value of one field, which is decoded without copying the others.
+    func value(of field: Name) throws -> FieldValue? { try FieldsText.value(of: field, in: cells[12].octets) }
 
     private static func read(
         _ cells: UnsafeMutableBufferPointer<SQLCell>, _ column: Int, into signature: inout Signature

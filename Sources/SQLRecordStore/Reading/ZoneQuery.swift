@@ -34,8 +34,6 @@ struct ZoneQuery {
     @discardableResult
     func run(_ plan: ZonePlan, into page: inout TopRecords) throws -> NotKnown {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return NotKnown() }
-        // Found first, so that the walk along an index stops where they fill the page.
-        let notKnown = try findChanged(plan, into: &page)
         switch plan.accessPath {
         case .lookUp(let names): try lookUp(names, into: &page)
         case .names(let source): try walkNames(under: source, also: plan.probes, into: &page)
@@ -48,6 +46,9 @@ struct ZoneQuery {
         case .collectMembers: try collectMembers(members, into: &page)
         }
         page.cut()
+        // Once the page is full, most of them need no more than a look at the field that it is sorted by.
+        let notKnown = try findChanged(plan, into: &page)
+        page.cut()
         return notKnown
     }
 
@@ -58,16 +59,22 @@ struct ZoneQuery {
         let typeNumber = try catalog.typeNumber(of: type.name)
         var names: [Name]?
         if case .lookUp(let looked) = plan.accessPath { names = looked }
-        // Without sorts the name is the place. What is not known is said with the first page.
-        func isWanted(_ name: Name) -> Bool {
-            guard let after, query.sorts.isEmpty else { return true }
-            let place = QueryPosition(values: [], recordName: name, zoneID: zone.zoneID)
-            return query.precedes(after, place) && !page.excludes(place)
+        // What a look at the row shows without decoding the record.
+        func mayBeOnPage(_ row: borrowing RowReader) throws -> Bool {
+            guard after != nil || page.isFull else { return true }
+            guard let sort = query.sorts.first else {
+                let place = QueryPosition(values: [], recordName: row.name, zoneID: zone.zoneID)
+                return (after.map { query.precedes($0, place) } ?? true) && !page.excludes(place)
+            }
+            guard sort.relativeLocation == nil, case .custom(let field) = sort.key else { return true }
+            let value = try row.value(of: field)
+            if let last = after?.values.first, query.order(of: value, last, bySort: 0) < 0 { return false }
+            return !page.excludes(first: value)
         }
-        try earlier.eachChanged(among: names, ofType: typeNumber, where: isWanted) { changed, state in
+        try earlier.eachChanged(among: names, ofType: typeNumber, where: mayBeOnPage) { state in
             switch state {
-            case .missing: break
-            case .notKnown:
+            case .missing, .unread: break
+            case .notKnown(let changed):
                 if mayMatch(changed, at: earlier.position) {
                     notKnown.add(RecordID(recordName: changed.name, zoneID: zone.zoneID))
                 }
