@@ -38,7 +38,7 @@ package enum KeysView {
             [
                 tokens(visit, draft: draft.flatMap { $0.form == .token ? $0 : nil }, isDrafting: draft != nil),
                 keys(visit, draft: draft.flatMap { $0.form == .key ? $0 : nil }), sessions(visit),
-            ], foot: Foot())
+            ], foot: PageFooter())
     }
 
     private static func tokens(_ visit: Visit, draft: Draft?, isDrafting: Bool) -> Section {

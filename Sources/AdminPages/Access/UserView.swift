@@ -37,7 +37,7 @@ package enum UserView {
                 user.displayName, crumb: .link("Users", visit.place.link("users")),
                 ["The user's data in \(visit.place.address.container.description)."],
                 badge: user == actor ? "acting now" : nil, actions: actions(user, visit)),
-            parts + [clients(user, visit)], foot: Foot())
+            parts + [clients(user, visit)], foot: PageFooter())
     }
 
     private static func actions(_ user: User, _ visit: Visit) -> [Frame.Link] {

@@ -68,7 +68,7 @@ package enum UsersView {
                         "No user found",
                         "No user’s name, handle, e-mail address or user record name contains ‘\(found)’."))
             ],
-            foot: Foot(
+            foot: PageFooter(
                 shown: last == 1
                     ? nil
                     : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",

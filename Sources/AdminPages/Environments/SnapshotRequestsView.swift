@@ -40,7 +40,7 @@ package enum SnapshotRequestsView {
                         .column("operation", "name"), "started", "method", .column("status", "wide"), "client",
                         .number("duration"), .column("bodies", "wide both"),
                     ], rows, more: left > 0 ? "\(Digits.count(left, "request")) can’t be shown." : nil)
-            ], foot: Foot())
+            ], foot: PageFooter())
     }
 
     private static func row(_ request: JSONObject) -> Table.Row {

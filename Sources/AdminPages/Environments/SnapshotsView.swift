@@ -78,7 +78,7 @@ package enum SnapshotsView {
                                 "skylight snapshot save NAME --container \(address.container)"
                                     + (environment == .development ? "" : " --environment \(environment.rawValue)"))),
                     ]),
-            ], foot: Foot())
+            ], foot: PageFooter())
     }
 
     private static func row(_ snapshot: Snapshot, _ place: Place) -> Table.Row {

@@ -33,7 +33,7 @@ package enum HistoryView {
                     ["when", "by", "origin", .column("changes", "wide")], entries.map { row($0, visit) },
                     nothing: EmptyState(before == nil ? "No changes yet" : "No earlier changes"))
             ],
-            foot: Foot(
+            foot: PageFooter(
                 count: Digits.count(entries.count, "change"),
                 previous: before == nil ? nil : Frame.Link(text: "« Latest", href: visit.place.link("history")),
                 next: earlier.map {

@@ -47,7 +47,7 @@ package enum RolesView {
                                 + (canEdit ? [.actions("delete")] : []),
                             names.map { row($0, in: schema, members, visit) }),
                     ]),
-            ], foot: Foot(count: Digits.count(names.count, "role")))
+            ], foot: PageFooter(count: Digits.count(names.count, "role")))
     }
 
     private static func here(_ visit: Visit) -> Frame.Hidden {

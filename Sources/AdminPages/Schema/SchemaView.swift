@@ -34,7 +34,7 @@ package enum SchemaView {
                 [
                     "The schema in CloudKit's schema language, in the format of Apple's tools. A file that you import and export again stays the same to the byte.\(hasComposites ? " It has no composite indexes, which belong to Skylight." : "")"
                 ], actions: [download]), parts,
-            foot: Foot(count: Digits.count(visit.ownTypes.count, "record type")))
+            foot: PageFooter(count: Digits.count(visit.ownTypes.count, "record type")))
     }
 
     /// The schema file, `iCloud.com.example.App-development.ckdb`.
@@ -181,7 +181,7 @@ package enum ImportView {
             PageHead(
                 "Import a schema file",
                 ["This is a preview of the import into development. \(strong: container) is unchanged."],
-                actions: [.button("Back", back)]), parts, foot: Foot(count: count))
+                actions: [.button("Back", back)]), parts, foot: PageFooter(count: count))
     }
 
     private static func confirmation(

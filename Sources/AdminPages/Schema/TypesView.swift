@@ -31,7 +31,7 @@ package enum TypesView {
                         "read",
                     ], all.map { row($0, counts: counts, visit) })
             ],
-            foot: Foot(count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and ")))
+            foot: PageFooter(count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and ")))
     }
 
     private static func form(_ visit: Visit, _ refused: RefusedForm?, isListable: Bool) -> Form {

@@ -12,7 +12,7 @@ package struct ComponentPage: Page {
     package let retryAfter: Int?
     let head: PageHead
     let parts: [any Component]
-    let foot: Foot?
+    let foot: PageFooter?
     /// The class of the page: `start` outside of any container.
     let kind: String
     /// True while a job goes on, so that the page is loaded again, also without scripts.
@@ -23,7 +23,7 @@ package struct ComponentPage: Page {
     ///   - title: the title of the browser's tab; `nil` for the head's.
     package init(
         _ tab: Tab?, title: String? = nil, status: HTTPResponse.Status = .ok, retryAfter: Int? = nil, _ head: PageHead,
-        _ parts: [any Component], foot: Foot? = nil
+        _ parts: [any Component], foot: PageFooter? = nil
     ) {
         self.title = title ?? head.title
         self.retryAfter = retryAfter
@@ -57,7 +57,7 @@ package struct PageHead: ViewModel {
 }
 
 /// The end of a page: what is shown, how long it took, and the other pages of the list.
-package struct Foot: ViewModel {
+package struct PageFooter: ViewModel {
     let count: String?
     let shown: String?
     let previous: Frame.Link?

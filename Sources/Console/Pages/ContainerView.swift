@@ -156,7 +156,7 @@ package enum ContainerView {
                                 )
                             ], button: "Delete the container", buttonStyle: "go danger"),
                     ]),
-            ], foot: Foot())
+            ], foot: PageFooter())
     }
 
     /// What an environment holds.

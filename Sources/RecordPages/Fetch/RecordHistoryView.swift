@@ -28,7 +28,7 @@ package enum RecordHistoryView {
                 visit.titles.words(for: name, title: titles[recordID]),
                 crumb: "History in zone \(visit.zoneName(zoneID))", history.map { [Inline($0.kept)] } ?? [],
                 actions: [.button("The record", visit.place.link(toRecord: name, in: zoneID))]), [versions],
-            foot: Foot(
+            foot: PageFooter(
                 previous: history?.whole.map { Frame.Link(text: "« Latest", href: $0.href) },
                 next: history?.earlier.map { Frame.Link(text: "Earlier ›", href: $0) }))
     }

@@ -60,7 +60,7 @@ package enum UnsentView {
                                     refusals.map { Facts.Fact(Inline($0.key.recordName.string), Inline($0.value)) })
                             ])
                     ]),
-            foot: Foot())
+            foot: PageFooter())
     }
 
     private static func waiting(_ items: [PushReport.Item], _ connection: ContainerConnection, _ visit: Visit)

@@ -87,7 +87,7 @@ package enum KeyValuesView {
                     nothing: EmptyState("No keys", "A client sets one with keyvalues/modify, or you set one here.")),
                 Section("set-key", form.isThere ? "Change the value" : "Set a key", [inputs(form, all)]),
             ],
-            foot: Foot(
+            foot: PageFooter(
                 count: Digits.count(changes.count, "key"),
                 next: changes.endIndex > shown.endIndex
                     ? .nextPage(place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))])) : nil))

@@ -30,7 +30,7 @@ package enum ObjectsView {
                 [
                     "The objects that Core Data (NSPersistentCloudKitContainer) keeps in \(zone), without its prefixes. Core Data’s model is in the app: the names are those of fields, and sub-entities and relationships are found in \(ObjectModel.sample(visit))."
                 ]), [table] + (links.isEmpty ? [] : [manyToMany(links, count: pairs, place)]),
-            foot: Foot(count: Digits.count(entities.count, "entity", plural: "entities")))
+            foot: PageFooter(count: Digits.count(entities.count, "entity", plural: "entities")))
     }
 
     private static func row(_ entity: ObjectEntity, _ visit: Visit) -> Table.Row {

@@ -64,7 +64,7 @@ package enum AdviceView {
                 Tab.advice.title,
                 [
                     "The indexes that queries of all users needed and used since the server opened this environment: \(.time(statistics.since)). Queries in this console count too."
-                ]), parts, foot: Foot(count: statistics.queries < telling ? nil : count))
+                ]), parts, foot: PageFooter(count: statistics.queries < telling ? nil : count))
     }
 
     private static func unused(_ unused: [IndexOfType], _ visit: Visit) -> [any Component] {

@@ -64,7 +64,7 @@ package enum SubscriptionsView {
                         groups[key] ?? [], id: "group-\(number + 1)", of: key.user, in: key.scope,
                         knowsPositions: knowsAll, visit)
                 },
-            foot: Foot(
+            foot: PageFooter(
                 count: Digits.count(all.count, "subscription"),
                 next: all.endIndex > shown.endIndex
                     ? .nextPage(

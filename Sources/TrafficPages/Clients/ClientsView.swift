@@ -50,7 +50,7 @@ package enum ClientsView {
                 forms: [
                     .choosing("clients", at: visit.place, [FormField(.sentChoice(areas), "in", "Show")], button: "Show")
                 ]),
-            parts.isEmpty ? [nothing] : parts, foot: Foot(count: Digits.count(count, "client")))
+            parts.isEmpty ? [nothing] : parts, foot: PageFooter(count: Digits.count(count, "client")))
     }
 }
 

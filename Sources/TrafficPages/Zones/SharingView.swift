@@ -37,7 +37,7 @@ package enum SharingView {
                 [
                     "Each share with its participants, and how far their clients have read, according to the requests since the server started."
                 ], actions: zoneID == nil ? [] : [.button("Who sees what", place.link("sees"))]), parts,
-            foot: Foot(next: last.map { .nextPage(place.link("sharing", [(afterField, String($0))])) }))
+            foot: PageFooter(next: last.map { .nextPage(place.link("sharing", [(afterField, String($0))])) }))
     }
 
     private static func nothing(_ visit: Visit, _ after: Int64?) -> String {

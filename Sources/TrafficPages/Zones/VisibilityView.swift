@@ -92,7 +92,7 @@ package enum VisibilityView {
                         "sees", at: place, keeping: top.map { [(topField, $0.string)] } ?? [],
                         [FormField(.sentChoice(choices), viewerField, "As seen by")], button: "Show")
                 ]),
-            remarks + way + parts, foot: Foot(count: Digits.count(all, "record")))
+            remarks + way + parts, foot: PageFooter(count: Digits.count(all, "record")))
     }
 
     /// Maximum size of the fields that are read for the titles. Records beyond it go without.

@@ -75,7 +75,7 @@ package enum ZonesView {
                                     meanings.map { Facts.Fact(.badge($0.word, "lacks"), Inline($0.meaning)) })
                             ])
                     ]),
-            foot: Foot(count: Digits.count(visit.zones.count, "zone")))
+            foot: PageFooter(count: Digits.count(visit.zones.count, "zone")))
     }
 
     private static func row(_ zone: Zone, chosenFor page: SamePage?, visit: Visit) async throws -> Table.Row {

@@ -8,7 +8,9 @@ import Testing
 /// The components that pages are made of, in all their states.
 @Suite struct ComponentTests {
     /// The HTML of a page's main part.
-    private func html(_ head: PageHead = PageHead("T"), _ parts: any Component..., foot: Foot? = nil) throws -> String {
+    private func html(_ head: PageHead = PageHead("T"), _ parts: any Component..., foot: PageFooter? = nil) throws
+        -> String
+    {
         let files = StaticFiles(folder: nil)
         let renderer = try PageRenderer(folder: nil, staticFiles: files, faults: FaultInjection())
         let page = try renderer.html(
