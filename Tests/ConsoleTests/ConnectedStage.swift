@@ -15,6 +15,7 @@ import RecordStore
 import Records
 import RemoteRecordStore
 import RequestLog
+import StoreScenarios
 import TestSupport
 import Testing
 import WebServices
@@ -111,7 +112,7 @@ struct ConnectedStage: Sendable {
     func save(_ name: Name, _ fields: [Name: FieldValue]) async throws {
         let operation = RecordOperation(
             .forceUpdate, recordName: name, recordType: "Note", fields: fields.mapValues { FieldInput($0) })
-        for result in try await there().modify(ModifyRequest([operation], zoneID: Self.notes)) { _ = try result.get() }
+        try await there().apply([operation], in: Self.notes)
     }
 
     /// Saves a record with a file, over the connection.
@@ -131,9 +132,7 @@ struct ConnectedStage: Sendable {
                 continuation.finish()
             }
         }
-        let operation = RecordOperation(
-            .create, recordName: name, recordType: "Photo", fields: ["file": FieldInput(.asset(asset))])
-        for result in try await database.modify(ModifyRequest([operation], zoneID: Self.notes)) { _ = try result.get() }
+        try await database.save(name, as: .create, type: "Photo", in: Self.notes, ["file": .asset(asset)])
     }
 
     func record(_ name: Name) async throws -> StoredRecord {

@@ -4,6 +4,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -20,13 +21,9 @@ import Testing
         try await RequestStage.with { stage in
             let database = stage.database
             func save(_ name: Name, _ rank: Int64, parent: RecordOperation.Parent = .unchanged) async throws {
-                let operation = RecordOperation(
-                    .forceUpdate, recordName: name, recordType: "Note",
-                    fields: ["title": FieldInput(.string("<\(name)>")), "rank": FieldInput(.int64(rank))],
-                    parent: parent)
-                for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) {
-                    _ = try result.get()
-                }
+                try await database.save(
+                    name, type: "Note", in: ZoneID(zoneName: "Notes"),
+                    ["title": .string("<\(name)>"), "rank": .int64(rank)], parent: parent)
             }
             try await save("first", 1)
             try await save("second", 2, parent: .record("first"))

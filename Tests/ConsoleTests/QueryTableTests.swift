@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdTesting
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// The table of the tab Query: the folded form above it, its heads, and the filters by its values.
@@ -97,9 +98,7 @@ import Testing
                 RecordOperation(
                     .create, recordName: $0, recordType: "Wide", fields: Dictionary(uniqueKeysWithValues: fields))
             }
-            for result in try await stage.database().modify(ModifyRequest(wide, zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().apply(wide, in: EditStage.notes)
             let question = "query?zone=Notes&type=Wide&filter1=f39&is1=EQUALS&value1=1&limit=1"
             let some = try await stage.page(question)
             #expect(

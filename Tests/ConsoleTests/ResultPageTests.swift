@@ -3,6 +3,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// Results as files, selected records, counted values, and saved queries.
@@ -49,13 +50,9 @@ import Testing
                             "rank": FieldInput(.int64(Int64(number))),
                         ])
                 }
-                for result in try await database.modify(ModifyRequest(operations, zoneID: notes)) {
-                    _ = try result.get()
-                }
+                try await database.apply(operations, in: notes)
             }
-            let other = RecordOperation(
-                .create, recordName: "note1000", recordType: "Note", fields: ["room": FieldInput(.string("hall"))])
-            for result in try await database.modify(ModifyRequest([other], zoneID: others)) { _ = try result.get() }
+            try await database.save("note1000", as: .create, type: "Note", in: others, ["room": .string("hall")])
             _ = try await database.require(.editSchema).edit([
                 .addIndexes([.queryable], of: .system(.recordID), in: "Note")
             ]

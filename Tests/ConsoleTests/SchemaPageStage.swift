@@ -10,6 +10,7 @@ import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -71,7 +72,7 @@ struct SchemaPageStage: Sendable {
                     ? ["title": FieldInput(.string(name)), "rank": FieldInput(.int64(1))]
                     : ["title": FieldInput(.string(name))])
         }
-        for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
+        try await database.apply(operations)
         let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)

@@ -10,6 +10,7 @@ import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -59,7 +60,7 @@ struct SchemaStage: Sendable {
                     "title": FieldInput(.string("Item <\(number)>")), "year": FieldInput(.int64(Int64(1990 + number))),
                 ])
         }
-        for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
+        try await database.apply(operations)
     }
 
     // MARK: The store

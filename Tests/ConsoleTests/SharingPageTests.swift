@@ -167,10 +167,8 @@ import Testing
                 RecordOperation(.create, recordName: $0, recordType: "Item", parent: .record("brand"))
             }
             for start in stride(from: 0, to: operations.count, by: 100) {
-                for result in try await stage.database.modify(
-                    ModifyRequest(
-                        Array(operations[start..<min(start + 100, operations.count)]), zoneID: RequestStage.zone))
-                { _ = try result.get() }
+                try await stage.database.apply(
+                    Array(operations[start..<min(start + 100, operations.count)]), in: RequestStage.zone)
             }
             var path = "sees?zone=Notes"
             var shown: [String] = []

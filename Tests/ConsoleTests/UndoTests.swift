@@ -4,6 +4,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -119,9 +120,7 @@ import Testing
                                     .reference(Reference(recordName: Name("note \(number / 2)"), action: .validate)))
                             ])
                 }
-                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await stage.database().apply(operations, in: EditStage.notes)
             }
             let dry = try await stage.page("bulk?zone=Notes&type=Note&change=delete&dry=1")
             let over = try await stage.end(stage.send("bulk/run", of: dry))
@@ -222,9 +221,6 @@ extension EditStage {
     }
 
     fileprivate func remove(_ name: Name) async throws {
-        let operation = RecordOperation(.forceDelete, recordName: name)
-        for result in try await database().modify(ModifyRequest([operation], zoneID: Self.notes)) {
-            _ = try result.get()
-        }
+        try await database().delete(name, in: Self.notes)
     }
 }
