@@ -152,7 +152,7 @@ import Testing
                     "/c/iCloud.com.example.Other/\(environment.rawValue)/private/token?\(user == nil ? "" : "user=grace&")token=\(token)"
                 for text in [token, "%22\(token)%22,"] {
                     for path in ["\(RequestStage.there)/find?q=\(text)", "/find?q=\(text)"] {
-                        let location = try await stage.client.execute(uri: path, method: .get) { $0 }.headers[.location]
+                        let location = try await stage.get(path).headers[.location]
                         // The start page begins in a place of the container itself, which explains the tokens of all
                         // its databases.
                         #expect(

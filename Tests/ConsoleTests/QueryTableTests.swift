@@ -40,7 +40,7 @@ import Testing
             #expect(!page.contains(/sort1=author"/), "no index sorts by a reference")
             let refused = try await stage.page("query?\(Self.shelf)&sort1=year")
             let added = try #require(try await stage.press("Add SORTABLE to year", on: refused).headers[.location])
-            let told = try await stage.client.execute(uri: added, method: .get) { String(buffer: $0.body) }
+            let told = try await stage.page(added)
             #expect(
                 told.contains("Added SORTABLE to Item.year in development.") && told.contains("aria-sort=\"ascending\"")
             )

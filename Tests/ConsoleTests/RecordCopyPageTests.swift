@@ -298,10 +298,7 @@ import Testing
                 for name in names {
                     pairs.append(("pick", "Notes\n\(name)\n\(try await stage.record(name).recordChangeTag)"))
                 }
-                let body = pairs.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
-                return try await stage.client.execute(
-                    uri: "\(EditStage.there)/picked?zone=Notes", method: .post, body: ByteBuffer(string: body)
-                ) { $0 }
+                return try await stage.post("picked?zone=Notes", pairs)
             }
             // In the same view as the selection.
             #expect(

@@ -110,9 +110,7 @@ import Testing
             try await stage.database.save("milk", in: RequestStage.zone)
             #expect(try Self.row(of: "name=grace", on: try await stage.page("sharing")).contains(", 1 change behind"))
             // The guest's page is about the same share; one of another zone has none.
-            let theirs = try await stage.client.execute(
-                uri: "/c/iCloud.com.example.App/development/shared/sharing?user=grace", method: .get
-            ) { String(buffer: $0.body) }
+            let theirs = try await stage.page("/c/iCloud.com.example.App/development/shared/sharing?user=grace")
             #expect(theirs.contains(">Groceries</a>") && theirs.contains("of Developer"))
             #expect(try await stage.page("sharing?user=grace").contains("No shares"))
         }

@@ -13,10 +13,7 @@ import Testing
 /// The pages of users and their data.
 @Suite struct UserPageTests {
     private func add(_ stage: EditStage, _ handle: String) async throws {
-        let answer = try await stage.client.execute(
-            uri: "\(EditStage.there)/users/add", method: .post, body: ByteBuffer(string: "name=\(handle)")
-        ) { $0 }
-        #expect(answer.status == .seeOther)
+        #expect(try await stage.post("users/add", "name=\(handle)").status == .seeOther)
     }
 
     @Test func eachUserSaysWhatIsThere() async throws {
