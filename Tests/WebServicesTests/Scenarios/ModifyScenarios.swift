@@ -5,6 +5,17 @@ import Testing
 // records/modify and records/lookup.
 
 extension Scenario {
+    /// Adds what a schema has to that of development.
+    private static func merge(_ text: String) -> Step {
+        .act { engine in
+            let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+            let plan = try await SchemaImportPlan(
+                importing: Schema(text: text), into: database.require(.showSchema).schema(), merging: true,
+                production: nil)
+            _ = try await database.require(.editSchema).edit(plan.edits)
+        }
+    }
+
     static let modify: [Scenario] = [
         Scenario(
             "a created record has the whole envelope, and lookup returns the same",
@@ -88,19 +99,8 @@ extension Scenario {
         ),
         Scenario(
             "encrypted values are marked, with their type, and not in the public database",
-            .act { engine in
-                let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-                let file = try Schema(
-                    text:
-                        #"DEFINE SCHEMA RECORD TYPE Note (secret ENCRYPTED STRING, "___recordID" REFERENCE QUERYABLE);"#
-                )
-                _ = try await database.require(.editSchema).edit(
-                    SchemaImportPlan(
-                        importing: file, into: await database.require(.showSchema).schema(), merging: true,
-                        production: nil
-                    )
-                    .edits)
-            },
+            merge(
+                #"DEFINE SCHEMA RECORD TYPE Note (secret ENCRYPTED STRING, "___recordID" REFERENCE QUERYABLE);"#),
             post(
                 "private/records/modify",
                 #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"a","fields":{"secret":{"value":"x","isEncrypted":true}}}},{"operationType":"create","record":{"recordType":"Note","recordName":"b","fields":{"secret":{"value":"x","type":"STRING"}}}},{"operationType":"create","record":{"recordType":"Note","recordName":"c","fields":{"secret":{"value":"x","type":"STRING","isEncrypted":true}}}}]}"#,
@@ -159,19 +159,8 @@ extension Scenario {
                 200,
                 #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"},{"serverErrorCode":"BAD_REQUEST","reason":"<has Invalid field name 'a.b'>"},{"fields":{"cloudkit.title":{"value":"x"}}}]}"#
             ),
-            .act { engine in
-                let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-                let file = try Schema(
-                    text:
-                        #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" STRING QUERYABLE, "___recordID" REFERENCE QUERYABLE);"#
-                )
-                _ = try await database.require(.editSchema).edit(
-                    SchemaImportPlan(
-                        importing: file, into: await database.require(.showSchema).schema(), merging: true,
-                        production: nil
-                    )
-                    .edits)
-            },
+            merge(
+                #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" STRING QUERYABLE, "___recordID" REFERENCE QUERYABLE);"#),
             post(
                 "private/records/modify",
                 #"{"operations":[{"operationType":"create","record":{"recordType":"my.Type","recordName":"a","fields":{"a.b":"x","plain":1}}}]}"#,
