@@ -1,4 +1,4 @@
-"""The start page of an empty server: demo data, imports, and the first request of a client."""
+"""The start page of an empty server: the first request of a client, and what is none."""
 
 import re
 
@@ -19,14 +19,6 @@ def test_the_first_request_is_received_live(empty_server, open_page):
     page.reload()
     latest.get_by_role("link", name="records/modify").click()
     expect(page).to_have_url(re.compile(f"/c/{APP}/development/private/requests\\?id="))
-
-
-def test_demo_data_is_loaded(empty_server, open_page):
-    page = open_page(at=empty_server)
-    page.get_by_role("button", name="Load demo data").click()
-    expect(page.get_by_role("link", name="iCloud.com.example.Chat", exact=True)).to_be_visible()
-    expect(page.locator(".containers li")).to_have_count(3)
-    expect(page.get_by_role("button", name="Load demo data")).to_have_count(0)
 
 
 def test_an_upload_of_the_console_is_no_client(empty_server, open_page):

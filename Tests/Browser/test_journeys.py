@@ -1,12 +1,8 @@
-"""Changes of another process on an open page, the way to an edited record by keyboard alone, and the main ways on a phone."""
-
-import subprocess
-import sys
+"""The way to an edited record by keyboard alone, and the main ways on a phone."""
 
 from playwright.sync_api import expect
 
 from folding import choose, unfold
-from page_server import binary
 from pictures import keep
 
 def notes(server, container: str, names) -> str:
@@ -14,38 +10,6 @@ def notes(server, container: str, names) -> str:
     server.save(container, "Notes", *[
         {"recordType": "Note", "recordName": name, "fields": {"title": {"value": f"About {name}"}, "rank": {"value": rank}}} for rank, name in enumerate(names)])
     return f"/c/{container}/development/private"
-
-
-# MARK: Followed while another process saves
-
-
-def test_what_another_process_saves_is_followed(open_page, server, tmp_path):
-    container = "iCloud.com.example.Following"
-    there = notes(server, container, ["before"])
-    page = open_page(there + "/changes?zone=Notes")
-    page.get_by_role("button", name="Follow").click()
-    feed = page.get_by_role("region", name="Feed")
-    expect(feed).to_contain_text("Live")
-    names = [f"row {number:03}" for number in range(150)]
-    file = tmp_path / "rows.csv"
-    file.write_text("name,title,rank\n" + "".join(f"{name},From a file,{number}\n" for number, name in enumerate(names)))
-    subprocess.run(
-        [binary(), "import", str(file), "--url", server.address, "--container", container, "--type", "Note", "--zone", "Notes", "--name-field", "name"],
-        check=True, capture_output=True, timeout=60)
-    # A small client in its own process, at the same time as the page.
-    program = """
-import json, sys, urllib.request
-for number in range(20):
-    record = {"recordType": "Note", "recordName": f"own {number:02}", "fields": {"rank": {"value": number}}}
-    body = {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "create", "record": record}]}
-    urllib.request.urlopen(urllib.request.Request(sys.argv[1], json.dumps(body).encode()), timeout=60).read()
-"""
-    subprocess.run([sys.executable, "-c", program, f"{server.address}/database/1/{container}/development/private/records/modify"], check=True, timeout=60)
-    names += [f"own {number:02}" for number in range(20)]
-    expect(feed).to_contain_text("170 changes followed")
-    # Each once, in the order of the commits, with the last one on top.
-    assert page.locator("tbody.live tr th a").evaluate_all("links => links.map(link => new URL(link.href).searchParams.get('name'))") == names[::-1]
-    keep(page, "journey live following")
 
 
 # MARK: By keyboard alone

@@ -25,8 +25,8 @@ class Signer:
         self.key_id = None
 
     @staticmethod
-    def now(seconds=0):
-        return (datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def now():
+        return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     @staticmethod
     def body_hash(body):

@@ -1,9 +1,8 @@
-"""Assets through independent clients: pyicloud and curl, and slow readers.
+"""Assets through independent clients: pyicloud and curl, and what large ones cost.
 
 SKYLIGHT_ASSET_MEGABYTES says how large the large file is.
 """
 
-import concurrent.futures
 import gzip
 import hashlib
 import json
@@ -28,7 +27,6 @@ from server_binary import binary
 from waiting import until
 
 SIZE = int(os.environ.get("SKYLIGHT_ASSET_MEGABYTES", "64")) << 20
-READERS = 64
 # The maximum growth of the server's memory, in bytes.
 GROWTH = 32 << 20
 PLACE = "iCloud.com.example.Files/development"
@@ -197,22 +195,6 @@ def test_curl_resumes_a_compressed_download(large_file, large_asset, folder):
     assert digest(inflated) == digest(large_file)
 
 
-def test_a_part_is_of_the_file_whatever_the_library_accepts(database):
-    # requests accepts gzip and deflate without being asked.
-    content = json.dumps([{"number": number, "square": number * number} for number in range(11_000)]).encode()[:400_000]
-    assert len(content) == 400_000
-    asset = requests.post(upload_address(database, "parts"), data=content, timeout=60).json()["singleFile"]
-    address = save(database, "parts", asset)
-    whole = requests.get(address, timeout=60)
-    assert whole.headers["Content-Encoding"] == "gzip" and whole.content == content
-    for start, end in [(100, 399_999), (100_000, 199_999), (399_999, 399_999)]:
-        part = requests.get(address, headers={"Range": f"bytes={start}-{end}"}, timeout=60)
-        assert part.status_code == 206 and "Content-Encoding" not in part.headers
-        assert part.headers["Content-Range"] == f"bytes {start}-{end}/400000" and part.content == content[start : end + 1]
-    beyond = requests.get(address, headers={"Range": "bytes=400000-"}, timeout=60)
-    assert beyond.status_code == 416 and beyond.headers["Content-Range"] == "bytes */400000"
-
-
 def test_curl_uploads_compressed(database, large_file, folder):
     compressed = folder / "large.gz"
     with open(compressed, "wb") as file:
@@ -220,15 +202,6 @@ def test_curl_uploads_compressed(database, large_file, folder):
     address = upload_address(database, "compressed")
     answer = json.loads(curl("-H", "Content-Encoding: gzip", "-T", str(compressed), "-X", "POST", address))
     assert answer["singleFile"]["size"] == SIZE and answer["singleFile"]["fileChecksum"] == digest(large_file)
-
-
-@pytest.mark.parametrize("part", ["files", "anything"])
-def test_of_a_form_the_file_is_stored(database, part):
-    content = b"--x\r\n\r\n--" + bytes(range(256)) * 100 + b"\r\n"
-    # In the form that requests and browsers send.
-    answer = requests.post(upload_address(database, "form"), files={part: ("a b.bin", content, "application/octet-stream")}, timeout=60)
-    assert answer.status_code == 200 and answer.json()["singleFile"]["size"] == len(content), answer.text
-    assert requests.get(save(database, "form", answer.json()["singleFile"]), timeout=60).content == content
 
 
 def test_curl_uploads_a_large_form(process, database, large_file):
@@ -240,64 +213,6 @@ def test_curl_uploads_a_large_form(process, database, large_file):
 
 
 # MARK: Memory
-
-
-class SlowReader:
-    """Reads a little of a file now and then, through a small window."""
-
-    def __init__(self, address: str, coding: str, tag: str, part: range):
-        url = urllib.parse.urlsplit(address)
-        self.socket = socket.socket()
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
-        self.socket.settimeout(60)
-        self.socket.connect((url.hostname, url.port))
-        self.socket.sendall(
-            f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nAccept-Encoding: {coding}\r\nIf-Range: {tag}\r\nRange: bytes={part.start}-{part.stop - 1}\r\n\r\n".encode()
-        )
-        self.received = b""
-        self.read(1)
-        while b"\r\n\r\n" not in self.received:
-            self.read(4096)
-        self.head, _, self.received = self.received.partition(b"\r\n\r\n")
-        assert self.head.startswith(b"HTTP/1.1 206"), self.head
-
-    def read(self, count: int):
-        data = self.socket.recv(count)
-        assert data, "The connection was closed"
-        self.received += data
-
-
-def test_slow_readers_cost_no_memory(process, database, large_file, large_asset):
-    wait_for_compressed_form(large_asset)
-    curl("-o", os.devnull, large_asset)
-    before = resident(process)
-    chance = random.Random(2)
-    # From random positions to the end of the file; half of them in compressed form.
-    heads = {coding: head(large_asset, coding) for coding in ("identity", "gzip")}
-    sizes = {coding: int(fields["content-length"]) for coding, fields in heads.items()}
-    assert sizes["identity"] == SIZE > sizes["gzip"]
-    readers = []
-    for number in range(READERS):
-        coding = "gzip" if number % 2 else "identity"
-        readers.append((chance.randrange(sizes[coding] // 2), coding))
-    with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
-        slow = list(pool.map(lambda reader: SlowReader(large_asset, reader[1], heads[reader[1]]["etag"], range(reader[0], sizes[reader[1]])), readers))
-        highest = resident(process)
-        for _ in range(50):
-            for reader in slow:
-                reader.read(8 << 10)
-            highest = max(highest, resident(process))
-        # They block nothing in the database: they read no more until it has answered.
-        save(database, "meanwhile", json.loads(curl("--data-binary", "x", upload_address(database, "meanwhile")))["singleFile"])
-        highest = max(highest, resident(process))
-    with open(large_file, "rb") as file:
-        for (offset, coding), reader in zip(readers, slow):
-            if coding == "identity":
-                file.seek(offset)
-                assert file.read(len(reader.received)) == reader.received
-            reader.socket.close()
-    print(f"{READERS} slow readers of {SIZE >> 20} MiB: {(highest - before) / (1 << 20):.1f} MiB more memory")
-    assert highest - before < GROWTH
 
 
 def test_a_bomb_is_refused_early(server_process):
@@ -325,18 +240,3 @@ def test_a_bomb_is_refused_early(server_process):
         assert peak(process) - before < 16 << 20
     verification = requests.get(f"{process.address}/skylight/1/{PLACE}/assets/verify", timeout=600).text.splitlines()
     assert json.loads(verification[-1])["verification"] == "finished" and json.loads(verification[-1])["problems"] == []
-
-
-def test_an_upload_that_breaks_off_leaves_nothing(process, database):
-    url = urllib.parse.urlsplit(upload_address(database, "broken"))
-    for _ in range(3):
-        with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
-            connection.sendall(f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 10000000\r\n\r\n".encode() + bytes(100_000))
-
-    def is_swept():
-        lines = requests.post(f"{process.address}/skylight/1/{PLACE}/assets/sweep", json={"dryRun": True, "graceSeconds": 0}, timeout=60).text
-        sweep = json.loads(lines.splitlines()[-1])
-        assert sweep["sweep"] == "finished"
-        return not [file for file in sweep["removed"] if "fileChecksum" not in file]
-
-    until(is_swept)

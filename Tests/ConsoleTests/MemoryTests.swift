@@ -61,14 +61,8 @@ struct MemoryTests {
             try await eventually { work.count == 2 }
             try await EditStage.run(memory: budget) { stage in
                 let rows = "title\n" + String(repeating: String(repeating: "x", count: 999) + "\n", count: 1000)
-                let body =
-                    "--B0undary\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nNote\r\n--B0undary\r\n"
-                    + "Content-Disposition: form-data; name=\"file\"; filename=\"rows.csv\"\r\n\r\n\(rows)\r\n--B0undary--\r\n"
-                async let answer = stage.client.execute(
-                    uri: "\(EditStage.there)/importing/preview?zone=Notes", method: .post,
-                    headers: [.contentType: "multipart/form-data; boundary=B0undary"],
-                    body: ByteBuffer(string: body)
-                ) { $0 }
+                async let answer = stage.send(
+                    "importing/preview?zone=Notes", [("type", "Note")], file: rows, named: "rows.csv")
                 try await eventually { budget.returnedBytes >= rows.utf8.count && budget.takenBytes == 0 }
                 work.end()
                 let page = EditStage.text(try await answer)

@@ -123,9 +123,7 @@ import Testing
                     fields: ["link": FieldInput(reference(Name(target)))]))
         }
         for start in stride(from: 0, to: operations.count, by: 200) {
-            for outcome in try await database.modify(
-                ModifyRequest(Array(operations[start..<min(start + 200, 900)]), zoneID: notes))
-            { _ = try outcome.get() }
+            try await database.apply(Array(operations[start..<min(start + 200, 900)]), in: notes)
         }
         let reports = Mutex<[Int]>([])
         var names: [Name] = []

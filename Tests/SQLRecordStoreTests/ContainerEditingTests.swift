@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -23,11 +24,8 @@ import Testing
 
     private func fill(_ database: any RecordDatabase) async throws {
         _ = try await database.modifyZones([.create(ZoneID(zoneName: "Notes"))])
-        let operation = RecordOperation(
-            .create, recordName: "note", recordType: "Note", fields: ["title": FieldInput(.string("kept"))])
-        for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) {
-            _ = try result.get()
-        }
+        try await database.save(
+            "note", as: .create, type: "Note", in: ZoneID(zoneName: "Notes"), ["title": .string("kept")])
     }
 
     private func names(_ folder: URL) throws -> Set<String> {

@@ -98,9 +98,7 @@ import Testing
                         .forceUpdate, recordName: Name(String(format: "r%08d", number)), recordType: "Item",
                         fields: ["number": FieldInput(.int64(Int64(1_000_000_000 + number)))])
                 }
-                for outcome in try await subject.database.modify(
-                    ModifyRequest(operations, zoneID: LargeStore.zone))
-                { _ = try outcome.get() }
+                try await subject.database.apply(operations, in: LargeStore.zone)
             }
         }
         let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]

@@ -25,9 +25,12 @@ extension RecordDatabase {
     }
 
     public func delete(_ name: Name, in zoneID: ZoneID = .default) async throws {
-        for outcome in try await modify(
-            ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID))
-        { _ = try outcome.get() }
+        try await apply([RecordOperation(.forceDelete, recordName: name)], in: zoneID)
+    }
+
+    /// Applies operations, all of which must succeed.
+    public func apply(_ operations: [RecordOperation], in zoneID: ZoneID = .default) async throws {
+        for outcome in try await modify(ModifyRequest(operations, zoneID: zoneID)) { _ = try outcome.get() }
     }
 
     /// The error code of each operation; `nil` for successful ones.

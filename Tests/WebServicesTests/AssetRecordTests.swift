@@ -13,56 +13,6 @@ struct AssetRecordTests {
 
     // MARK: Saving
 
-    @Test("A save takes what an upload answered, once and for its own place", arguments: EngineKind.allCases)
-    func receipts(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
-            let asset = try await client.upload(Self.bytes, to: try await client.slot())
-            func refused(_ words: String, _ save: JSONValue) {
-                let expected: JSONValue = ["serverErrorCode": "BAD_REQUEST", "reason": .string("<has \(words)>")]
-                #expect(Subset.differences(expected, save) == [])
-            }
-            let elsewhere = "another field, record, type, zone or user"
-            refused(elsewhere, try await client.save(Self.field(asset), to: "s"))
-            refused(elsewhere, try await client.save(Self.field(asset), type: "Other"))
-            refused(elsewhere, try await client.save(["other": ["value": asset]]))
-            refused("was changed", try await client.save(Self.field(asset.setting("receipt", to: "AAAA"))))
-            refused("no receipt", try await client.save(Self.field(asset.setting("receipt", to: .null))))
-            refused("do not match the upload", try await client.save(Self.field(asset.setting("size", to: 1))))
-            let record = try await client.save(Self.field(asset))
-            #expect(Subset.differences(["fields": ["file": ["value": ["size": 11]]]], record) == [])
-            // After the field no longer holds the asset, its receipt counts as used.
-            try await client.save([:], as: "forceReplace")
-            refused("already used", try await client.save(Self.field(asset)))
-        }
-    }
-
-    @Test("A ticket that is used twice makes one save", arguments: EngineKind.allCases)
-    func usedTwice(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
-            let slot = try await client.slot()
-            let first = try await client.upload(Self.bytes, to: slot)
-            let second = try await client.upload(Array("Other bytes.".utf8), to: slot)
-            try await client.save(Self.field(second))
-            let refused = try await client.save(Self.field(first))
-            #expect(
-                Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has already used>"], refused) == [])
-            let kept = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
-            #expect(
-                Subset.differences(["records": [["fields": ["file": ["value": ["size": 12]]]]]], try kept.json()) == [])
-        }
-    }
-
-    @Test("A receipt is good for an hour", arguments: EngineKind.allCases)
-    func receiptExpires(engine: EngineKind) async throws {
-        let clock = MovingClock()
-        try await AssetClient.run(engine, clock: clock) { client in
-            let asset = try await client.upload(Self.bytes, to: try await client.slot())
-            clock.advance(by: .seconds(3601))
-            let refused = try await client.save(Self.field(asset))
-            #expect(Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has expired>"], refused) == [])
-        }
-    }
-
     @Test(
         "A read asset can be saved in the same field, and is refused in other records", arguments: EngineKind.allCases)
     func kept(engine: EngineKind) async throws {
@@ -259,33 +209,6 @@ struct AssetRecordTests {
                 "POST \(AssetClient.root)/private/records/lookup HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             let answer = try #require(try await client.server.client.exchange(request).first)
             #expect(answer.text.contains(#""downloadURL":"http://\#(host)/assets/"#))
-        }
-    }
-
-    @Test("In the public database assets have no keys", arguments: EngineKind.allCases)
-    func publicAssets(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let client = AssetClient(server: server, database: "public")
-            _ = try await client.store(Self.bytes)
-            let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
-            let asset: JSONValue = [
-                "fileChecksum": "<any>", "size": 11, "downloadURL": "<any>", "wrappingKey": "<absent>",
-                "referenceChecksum": "<absent>",
-            ]
-            #expect(
-                Subset.differences(
-                    ["records": [["fields": ["file": ["value": asset, "type": "ASSETID"]]]]], try read.json()) == [])
-        }
-    }
-
-    @Test("Another user's receipt is not good", arguments: EngineKind.allCases)
-    func otherUsers(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
-            let anna = AssetClient(server: server, database: "public", user: "anna")
-            let bert = AssetClient(server: server, database: "public", user: "bert")
-            let asset = try await anna.upload(Self.bytes, to: try await anna.slot())
-            let refused = try await bert.save(Self.field(asset))
-            #expect(Subset.differences(["reason": "<has zone or user>"], refused) == [])
         }
     }
 }

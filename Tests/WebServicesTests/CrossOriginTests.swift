@@ -26,13 +26,17 @@ struct CrossOriginTests {
     @Test("Answers and errors can be read by a trusted page")
     func answers() async throws {
         try await TestServer.run { server in
-            for (body, status) in [(#"{"query":{"recordType":"Nothing"}}"#, 404), ("{", 400)] {
+            for (header, body, status) in [
+                ("", #"{"query":{"recordType":"Nothing"}}"#, 404), ("", "{", 400),
+                ("X-Skylight-Rehearse: throttled\r\n", "{}", 429),
+            ] {
                 let request =
                     "POST \(Self.path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:3000\r\nContent-Type: text/plain\r\n"
-                    + "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+                    + "\(header)Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
                 let response = try #require(try await server.client.exchange(request).first)
                 #expect(response.status == status)
                 #expect(response.headers["access-control-allow-origin"] == "http://localhost:3000")
+                #expect(response.headers["access-control-expose-headers"]?.contains("X-Skylight-Rehearsal") == true)
             }
         }
     }

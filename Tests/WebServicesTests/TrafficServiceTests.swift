@@ -216,6 +216,8 @@ import Testing
             #expect(
                 answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let lines = answer.text.split(separator: "\n").map(String.init)
+            let series = lines.filter { !$0.hasPrefix("#") }.map { $0.split(separator: " ").dropLast() }
+            #expect(Set(series).count == series.count)
             let stores = try await client.server.engine.require(.measureStores).storage(limit: 10)
             let amount = try #require(stores.first?.total)
             #expect(amount.records == 2 && amount.bytes > 0 && stores.count == 1)

@@ -4,6 +4,7 @@ import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import AdminPages
@@ -66,11 +67,7 @@ import Testing
             // A save with a misspelt field, and one with a misspelt type.
             let development = try await stage.database(.development)
             for (type, field): (Name, Name) in [("Item", "titel"), ("Itme", "title")] {
-                let operation = RecordOperation(
-                    .forceUpdate, recordName: "x-\(type)", recordType: type, fields: [field: FieldInput(.string("t"))])
-                for result in try await development.modify(ModifyRequest([operation], zoneID: .default)) {
-                    _ = try result.get()
-                }
+                try await development.save("x-\(type)", type: type, [field: .string("t")])
             }
             let slips = try await stage.page("deploy/confirm")
             #expect(

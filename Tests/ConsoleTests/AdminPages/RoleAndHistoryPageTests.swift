@@ -186,10 +186,7 @@ import Testing
                 ("roles/remove", "role=Editor"), ("roles/grants", "type=Note&grant=_world%3AREAD"),
             ] {
                 for origin in ["https://example.com", "null"] {
-                    let foreign = try await stage.client.execute(
-                        uri: "\(SchemaPageStage.there)/\(path)", method: .post, headers: [.origin: origin],
-                        body: ByteBuffer(string: form)
-                    ) { $0 }
+                    let foreign = try await stage.post(path, form, [.origin: origin])
                     #expect(foreign.status == .forbidden, "\(path) from \(origin)")
                 }
                 _ = try await stage.get("\(path)?\(form)")

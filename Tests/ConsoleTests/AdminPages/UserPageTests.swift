@@ -5,6 +5,7 @@ import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import AdminPages
@@ -12,10 +13,7 @@ import Testing
 /// The pages of users and their data.
 @Suite struct UserPageTests {
     private func add(_ stage: EditStage, _ handle: String) async throws {
-        let answer = try await stage.client.execute(
-            uri: "\(EditStage.there)/users/add", method: .post, body: ByteBuffer(string: "name=\(handle)")
-        ) { $0 }
-        #expect(answer.status == .seeOther)
+        #expect(try await stage.post("users/add", "name=\(handle)").status == .seeOther)
     }
 
     @Test func eachUserSaysWhatIsThere() async throws {
@@ -24,9 +22,7 @@ import Testing
             for number in 0..<3 { try await stage.save(Name("n\(number)"), ["rank": .int64(1)]) }
             for number in 0..<4 {
                 let save = RecordOperation(.create, recordName: "t\(number)", recordType: Name("Type\(number)"))
-                for result in try await stage.database().modify(ModifyRequest([save], zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await stage.database().apply([save], in: EditStage.notes)
             }
             let page = try await stage.page("users")
             #expect(page.contains(">7 records</a> <span class=\"faint\">in 2 zones</span>"))
@@ -63,10 +59,7 @@ import Testing
             for result in try await stage.database().modifyZones([.create(MirroredNaming.zoneID)]) {
                 _ = try result.get()
             }
-            let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
-            for result in try await stage.database().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) {
-                _ = try result.get()
-            }
+            try await stage.database().save("o", as: .create, type: "CD_Note", in: MirroredNaming.zoneID)
             for path in ["users", "users/user?name=developer"] {
                 let page = try await stage.page(path)
                 #expect(
@@ -79,10 +72,7 @@ import Testing
             for (name, zoneID) in [("n", EditStage.notes), ("default", .default), ("o", MirroredNaming.zoneID)]
                 as [(Name, ZoneID)]
             {
-                let operation = RecordOperation(.forceDelete, recordName: name)
-                for result in try await stage.database().modify(ModifyRequest([operation], zoneID: zoneID)) {
-                    _ = try result.get()
-                }
+                try await stage.database().delete(name, in: zoneID)
             }
             #expect(try await !stage.page("users").contains("Has data"))
         }
@@ -103,18 +93,12 @@ import Testing
                 user.contains("<b>yes, in Notes, without Core Data objects</b>") && stage.requestCount - before == 3)
             // Users of this server have nothing there.
             #expect(try await stage.get("\(ConnectedStage.there)/users/user?name=developer").status == .notFound)
-            let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
-            for result in try await stage.there().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) {
-                _ = try result.get()
-            }
+            try await stage.there().save("o", as: .create, type: "CD_Note", in: MirroredNaming.zoneID)
             #expect(
                 try await stage.page("users").contains(
                     "in Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects"))
             for (name, zoneID) in [("note", ConnectedStage.notes), ("o", MirroredNaming.zoneID)] as [(Name, ZoneID)] {
-                let operation = RecordOperation(.forceDelete, recordName: name)
-                for result in try await stage.there().modify(ModifyRequest([operation], zoneID: zoneID)) {
-                    _ = try result.get()
-                }
+                try await stage.there().delete(name, in: zoneID)
             }
             #expect(
                 try await stage.page("users").contains(
@@ -145,10 +129,7 @@ import Testing
             #expect(
                 unknown == "not known: the feed of \(MirroredNaming.zoneID.zoneName) can't be read: The zone is busy")
             // The first page of Core Data's zone may hold nothing but pairs.
-            let pair = RecordOperation(.create, recordName: "pair", recordType: MirroredLink.recordType)
-            for result in try await base.modify(ModifyRequest([pair], zoneID: MirroredNaming.zoneID)) {
-                _ = try result.get()
-            }
+            try await base.save("pair", as: .create, type: MirroredLink.recordType, in: MirroredNaming.zoneID)
             let pairs = try await words(base)
             #expect(pairs == "yes, in \(MirroredNaming.zoneID.zoneName), with Core Data objects")
             try await stage.save("n", ["rank": .int64(1)])
@@ -200,8 +181,7 @@ import Testing
                     let operations = names[start..<(start + 200)].map {
                         RecordOperation(kind, recordName: $0, recordType: "Note")
                     }
-                    for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes))
-                    { _ = try result.get() }
+                    try await stage.database().apply(operations, in: EditStage.notes)
                 }
             }
             try await stage.save("last", ["rank": .int64(1)])
@@ -217,9 +197,7 @@ import Testing
                 let saves = (start..<(start + 200)).map {
                     RecordOperation(.create, recordName: Name("n\($0)"), recordType: "Note")
                 }
-                for result in try await stage.database().modify(ModifyRequest(saves, zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await stage.database().apply(saves, in: EditStage.notes)
             }
             try await stage.save("last", ["rank": .int64(1)])
             let page = try await stage.page("users/user?name=developer")

@@ -5,6 +5,7 @@ import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -53,9 +54,7 @@ import Testing
                         .create, recordName: Name("\(name)\($0)"), recordType: type,
                         fields: ["title": FieldInput(.string("\(title) \($0)"))])
                 }
-                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await stage.database().apply(operations, in: EditStage.notes)
             }
             // In the order of their names, all of the first type come before the second.
             try await save(120, "Message", "m", "Let us have lunch")
@@ -153,7 +152,7 @@ import Testing
                     "/c/iCloud.com.example.Other/\(environment.rawValue)/private/token?\(user == nil ? "" : "user=grace&")token=\(token)"
                 for text in [token, "%22\(token)%22,"] {
                     for path in ["\(RequestStage.there)/find?q=\(text)", "/find?q=\(text)"] {
-                        let location = try await stage.client.execute(uri: path, method: .get) { $0 }.headers[.location]
+                        let location = try await stage.get(path).headers[.location]
                         // The start page begins in a place of the container itself, which explains the tokens of all
                         // its databases.
                         #expect(
@@ -178,9 +177,7 @@ import Testing
                 let operations = (start..<(start + 200)).map {
                     RecordOperation(.create, recordName: Name("r\($0 + 10_000)"), recordType: "Note")
                 }
-                for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await database.apply(operations, in: EditStage.notes)
             }
             let page = try await stage.page("find/list?q=r15999")
             #expect(found(page)["r15999"] != nil, "a whole name is found")

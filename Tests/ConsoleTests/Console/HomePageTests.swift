@@ -1,9 +1,6 @@
 import Accounts
 import AssetStore
-import ConsolePages
-import HTTPServing
 import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
 import NIOCore
@@ -18,34 +15,21 @@ import Testing
 
 /// The start page of an empty server, and of one with containers.
 @Suite struct HomePageTests {
+    private struct Stage: ConsoleStage { let client: any TestClientProtocol }
+
     /// A console without containers.
     private func withConsole(
         log: RequestLog = RequestLog(), loadDemo: (@Sendable () async throws -> Void)? = nil,
-        _ body: @Sendable (any TestClientProtocol, InMemoryRecordEngine) async throws -> Void
+        _ body: @Sendable (Stage, InMemoryRecordEngine) async throws -> Void
     ) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(
+        try await Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log,
             loadDemo: loadDemo, templatesFolder: nil,
             publicFolder: nil
-        ).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in try await body(client, engine) }
-    }
-
-    private func page(_ client: any TestClientProtocol) async throws -> String {
-        let answer = try await client.execute(uri: "/", method: .get) { $0 }
-        #expect(answer.status == .ok)
-        let text = String(buffer: answer.body)
-        #expect(!text.contains("{{") && !text.contains("Optional("))
-        return text
-    }
-
-    private func post(_ path: String, _ form: String, _ client: any TestClientProtocol) async throws -> TestResponse {
-        try await client.execute(uri: path, method: .post, body: ByteBuffer(string: form)) { $0 }
+        ).test { client in try await body(Stage(client: client), engine) }
     }
 
     private func request(_ client: ClientIdentity, to address: DatabaseAddress?) -> ServedRequest {
@@ -59,48 +43,48 @@ import Testing
 
     @Test func anEmptyServerOffersDemoDataAndImports() async throws {
         let loads = Mutex(0)
-        try await withConsole(loadDemo: { loads.withLock { $0 += 1 } }) { client, engine in
-            let text = try await page(client)
+        try await withConsole(loadDemo: { loads.withLock { $0 += 1 } }) { stage, engine in
+            let text = try await stage.page("/")
             #expect(
                 text.contains("<h1>A local CloudKit server</h1>") && text.contains("Waiting for your first request"))
             #expect(
                 text.contains("Load demo data") && text.contains("Import a schema (.ckdb)")
                     && text.contains("Import a file"))
-            let loaded = try await post("/demo", "", client)
+            let loaded = try await stage.post("/demo", "")
             #expect(loaded.status == .seeOther && loaded.headers[.location] == "/" && loads.withLock { $0 } == 1)
             for (then, path) in [
                 ("schema", "schema"), ("importing", "importing"), ("query", "query"), ("users", "query"),
             ] {
                 let container = "iCloud.com.example.\(then)"
-                let made = try await post("/containers", "container=\(container)&then=\(then)", client)
+                let made = try await stage.post("/containers", "container=\(container)&then=\(then)")
                 #expect(
                     made.status == .seeOther && made.headers[.location] == "/c/\(container)/development/private/\(path)"
                 )
                 let location = try #require(made.headers[.location])
-                #expect(try await client.execute(uri: location, method: .get) { $0.status } == .ok)
+                #expect(try await stage.get(location).status == .ok)
             }
             #expect(try await engine.require(.listContainers).containers().count == 4)
-            let refused = try await post("/containers", "container=foo+bar&then=schema", client)
+            let refused = try await stage.post("/containers", "container=foo+bar&then=schema")
             let again = String(buffer: refused.body)
             #expect(
                 refused.status == .badRequest && again.contains("value=\"foo bar\"")
                     && again.contains("A container name starts with iCloud."))
-            let full = try await page(client)
+            let full = try await stage.page("/")
             #expect(!full.contains("Load demo data") && full.contains(">iCloud.com.example.schema</a>"))
         }
     }
 
     @Test func aServerWithoutDemoDataDoesNotOfferIt() async throws {
-        try await withConsole { client, _ in
-            let text = try await page(client)
+        try await withConsole { stage, _ in
+            let text = try await stage.page("/")
             #expect(!text.contains("Load demo data"))
-            #expect(try await post("/demo", "", client).status == .notFound)
+            #expect(try await stage.post("/demo", "").status == .notFound)
         }
     }
 
     @Test func everyClientHasAFirstRequest() async throws {
-        try await withConsole { client, engine in
-            let empty = try await page(client)
+        try await withConsole { stage, engine in
+            let empty = try await stage.page("/")
             for title in ["curl", "CloudKit JS", "Swift, RemoteRecords", "Python, pyicloud"] {
                 #expect(empty.contains("<summary>\(title)</summary>"))
             }
@@ -118,7 +102,7 @@ import Testing
             _ = try await database.require(.editSchema).edit([
                 .addIndexes([.queryable], of: .system(.recordID), in: "Song")
             ])
-            let full = try await page(client)
+            let full = try await stage.page("/")
             #expect(
                 full.contains("iCloud.com.example.Full/development/private/records/query")
                     && full.contains("recordType: &quot;Song&quot;"))
@@ -130,33 +114,33 @@ import Testing
 
     @Test func theFirstRequestOfAClientIsReceived() async throws {
         let log = RequestLog()
-        try await withConsole(log: log) { client, _ in
+        try await withConsole(log: log) { stage, _ in
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .development, scope: .private)
             // Skylight's own requests are not waited for.
             for name in [ClientIdentity.consoleName, ClientIdentity.replayName, ClientIdentity.commandLineName] {
                 log.note(request(ClientIdentity(name: name, deviceID: nil, userAgent: nil), to: address))
             }
-            let waiting = try await page(client)
+            let waiting = try await stage.page("/")
             #expect(
                 waiting.contains("data-live=") && waiting.contains("Waiting for your first request")
                     && !waiting.contains("Received ✓"))
             log.note(request(ClientIdentity(name: "<phone>", deviceID: nil, userAgent: nil), to: address))
-            let unknown = try await page(client)
+            let unknown = try await stage.page("/")
             #expect(
                 unknown.contains("Received ✓") && unknown.contains("from &lt;phone&gt;")
                     && !unknown.contains("data-live="))
             #expect(!unknown.contains("/requests?id="), "the container does not exist yet")
-            _ = try await post("/containers", "container=\(container)", client)
-            #expect(try await page(client).contains("/c/\(container)/development/private/requests?id=11111111"))
+            _ = try await stage.post("/containers", "container=\(container)")
+            #expect(try await stage.page("/").contains("/c/\(container)/development/private/requests?id=11111111"))
             for _ in 0..<8 {
                 log.note(request(ClientIdentity(name: "phone", deviceID: nil, userAgent: nil), to: address))
             }
-            let many = try await page(client)
+            let many = try await stage.page("/")
             #expect(many.matches(of: />records\/modify</).count == 5 && !many.contains("Received ✓"))
         }
-        try await withConsole(log: RequestLog(capacity: 0)) { client, _ in
-            let text = try await page(client)
+        try await withConsole(log: RequestLog(capacity: 0)) { stage, _ in
+            let text = try await stage.page("/")
             #expect(!text.contains("Latest requests"))
         }
     }

@@ -16,17 +16,15 @@ import Testing
             #expect(EditStage.text(first).contains(Self.saved))
             let cookie = try #require(first.headers[.setCookie]?.split(separator: ";").first.map(String.init))
             let reload: HTTPFields = [.cookie: "theme=dark; \(cookie)", .cacheControl: "max-age=0"]
-            let again = try await stage.client.execute(uri: address, method: .get, headers: reload) { $0 }
+            let again = try await stage.get(address, reload)
             #expect(
                 again.status == .ok && !EditStage.text(again).contains(Self.saved) && again.headers[.setCookie] == nil)
             #expect(EditStage.text(again).contains("<h1><bdi>Hall</bdi>"), "the other parameters stay")
             // A notice of another page has not been shown.
-            let other = try await stage.client.execute(uri: address + "&x=1", method: .get, headers: reload) { $0 }
+            let other = try await stage.get(address + "&x=1", reload)
             #expect(EditStage.text(other).contains(Self.saved))
             // Nor has another window that opens this one.
-            let elsewhere = try await stage.client.execute(uri: address, method: .get, headers: [.cookie: cookie]) {
-                $0
-            }
+            let elsewhere = try await stage.get(address, [.cookie: cookie])
             #expect(EditStage.text(elsewhere).contains(Self.saved))
         }
     }
@@ -35,10 +33,7 @@ import Testing
         try await EditStage.run { stage in
             try await stage.save("hall", ["title": .string("Hall")])
             let shown: HTTPFields = [.cookie: "skylight-notice=0123456789abcdef"]
-            let body = ByteBuffer(string: "name=Fresh")
-            let answer = try await stage.client.execute(
-                uri: "\(EditStage.there)/zones/create", method: .post, headers: shown, body: body
-            ) { $0 }
+            let answer = try await stage.post("zones/create", "name=Fresh", shown)
             #expect(
                 answer.headers[values: .setCookie].contains {
                     $0.hasPrefix("skylight-notice=;") && $0.contains("Max-Age=0")

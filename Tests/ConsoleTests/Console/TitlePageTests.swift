@@ -5,6 +5,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -181,9 +182,7 @@ import Testing
                     .create, recordName: "note", recordType: "Note",
                     fields: ["room": FieldInput(.reference(Reference(recordName: "r1")))]),
             ]
-            for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await database.apply(operations, in: EditStage.notes)
             let form = try await stage.page("query?type=Note&zone=Notes&filter1=room&is1=EQUALS&value1=hall&edit=1")
             let asked = EditStage.text(try await stage.send("query", of: form, button: ("find", "filter1")))
             #expect(
@@ -205,19 +204,13 @@ import Testing
                         .create, recordName: Name("t\(number)"), recordType: "Note",
                         fields: ["title": FieldInput(.string("Title \(number)"))])
                 }
-                for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await database.apply(operations, in: EditStage.notes)
             }
             let references = ((0..<150).map { $0 } + (200..<350).map { $0 }).map {
                 FieldValue.reference(Reference(recordName: Name("t\($0)")))
             }
-            let operation = RecordOperation(
-                .create, recordName: "all", recordType: "Note",
-                fields: ["rooms": FieldInput(.list(references, of: .reference))])
-            for result in try await database.modify(ModifyRequest([operation], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await database.save(
+                "all", as: .create, type: "Note", in: EditStage.notes, ["rooms": .list(references, of: .reference)])
             let page = try await stage.page("record?zone=Notes&name=all")
             #expect(
                 page.contains("Title 0</bdi> <small>t0</small>")

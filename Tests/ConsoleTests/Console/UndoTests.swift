@@ -4,6 +4,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -32,10 +33,7 @@ import Testing
     }
     private static let pickedDeletion: Act = { stage in
         let picks = ["pick=\(try await pick("hall", stage))", "pick=\(try await pick("child", stage))"]
-        return try await stage.client.execute(
-            uri: "\(EditStage.there)/picked?zone=Notes", method: .post,
-            body: ByteBuffer(string: (picks + ["do=delete"]).joined(separator: "&"))
-        ) { $0 }
+        return try await stage.post("picked?zone=Notes", (picks + ["do=delete"]).joined(separator: "&"))
     }
     private static let creation: Act = { stage in
         try await stage.send(
@@ -119,9 +117,7 @@ import Testing
                                     .reference(Reference(recordName: Name("note \(number / 2)"), action: .validate)))
                             ])
                 }
-                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                    _ = try result.get()
-                }
+                try await stage.database().apply(operations, in: EditStage.notes)
             }
             let dry = try await stage.page("bulk?zone=Notes&type=Note&change=delete&dry=1")
             let over = try await stage.end(stage.send("bulk/run", of: dry))
@@ -135,17 +131,11 @@ import Testing
     @Test func anImportIsUndone() async throws {
         try await EditStage.run { stage in
             try await stage.save("hall", ["title": .string("Hall"), "rank": .int64(1)])
-            let rows = ByteBuffer(
-                string: "type=Note&zone=Notes&format=csv&text=recordName,title\nhall,Lobby\nnew,New\n")
-            let preview = try await stage.client.execute(
-                uri: "\(EditStage.there)/importing/preview", method: .post, body: rows
-            ) { EditStage.text($0) }
+            let rows = "type=Note&zone=Notes&format=csv&text=recordName,title\nhall,Lobby\nnew,New\n"
+            let preview = EditStage.text(try await stage.post("importing/preview", rows))
             // The button of the import sends the form of the preview.
             let form = try #require(HTMLForm(preview, sentTo: "importing/preview"))
-            let sent = ByteBuffer(string: String(FormFields.url("", form.fields).dropFirst()))
-            let begun = try await stage.client.execute(
-                uri: "\(EditStage.there)/importing/run?zone=Notes", method: .post, body: sent
-            ) { $0 }
+            let begun = try await stage.post("importing/run?zone=Notes", form.fields.map { ($0.name, $0.value) })
             let over = try await stage.end(begun)
             #expect(over.contains(">Undo this import</button>"))
             #expect(try await stage.title("hall") == "Lobby")
@@ -166,9 +156,7 @@ import Testing
             let question = try await stage.page("record/delete?zone=Notes&name=hall")
             #expect(question.contains(">Save a snapshot first…</a>"))
             let picked = "pick=\(try await Self.pick("hall", stage))&do=delete"
-            let asked = try await stage.client.execute(
-                uri: "\(EditStage.there)/picked?zone=Notes", method: .post, body: ByteBuffer(string: picked)
-            ) { EditStage.text($0) }
+            let asked = EditStage.text(try await stage.post("picked?zone=Notes", picked))
             #expect(asked.contains("Delete 1 record?") && asked.contains("hall."))
             #expect(try await stage.title("hall") == "Lobby")
         }
@@ -190,9 +178,7 @@ import Testing
             let location = try await stage.location(Self.edit(stage))
             let id = try #require(location.split(separator: "undo=").last)
             let there = EditStage.there.replacing("private", with: database)
-            let answer = try await stage.client.execute(
-                uri: "\(there)/undo", method: .post, body: ByteBuffer(string: "change=\(id)")
-            ) { $0 }
+            let answer = try await stage.post("undo", "change=\(id)", in: there)
             #expect(answer.status == .notFound && EditStage.text(answer).contains("be undone here any more"))
             #expect(try await stage.title("hall") == "Lobby")
         }
@@ -222,9 +208,6 @@ extension EditStage {
     }
 
     fileprivate func remove(_ name: Name) async throws {
-        let operation = RecordOperation(.forceDelete, recordName: name)
-        for result in try await database().modify(ModifyRequest([operation], zoneID: Self.notes)) {
-            _ = try result.get()
-        }
+        try await database().delete(name, in: Self.notes)
     }
 }

@@ -30,7 +30,7 @@ import Testing
             #expect(answer.status == .seeOther)
             let back = try #require(answer.headers[.location])
             #expect(back.hasPrefix("\(SchemaStage.there)/\(path)&notice="))
-            let shown = try await stage.client.execute(uri: back, method: .get) { String(buffer: $0.body) }
+            let shown = try await stage.page(back)
             #expect(shown.contains("<b>3 records</b>") && shown.contains("Item &lt;1&gt;"))
             #expect(
                 shown.contains(

@@ -10,17 +10,7 @@ import Testing
     private func send(
         _ stage: EditStage, _ path: String, _ fields: [(String, String)], file: (name: String, text: String)? = nil
     ) async throws -> TestResponse {
-        var body = ""
-        for (name, value) in fields {
-            body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
-        }
-        let (name, text) = file ?? ("", "")
-        body += "--B0undary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(name)\"\r\n"
-        body += "Content-Type: application/octet-stream\r\n\r\n\(text)\r\n--B0undary--\r\n"
-        let headers: HTTPFields = [.contentType: "multipart/form-data; boundary=B0undary"]
-        return try await stage.client.execute(
-            uri: "\(EditStage.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)
-        ) { $0 }
+        try await stage.send(path, fields, file: file?.text ?? "", named: file?.name ?? "")
     }
 
     private func upload(_ page: String) throws -> String {
@@ -419,18 +409,12 @@ import Testing
 
     @Test func productionTakesWhatItsSchemaHas() async throws {
         try await EditStage.run { stage in
-            let path = EditStage.there.replacing("development", with: "production")
-            let body = "type=Note&zone=_defaultZone&text=title%2Cnovel%0AMilk%2C1"
-            let answer = try await stage.client.execute(
-                uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: body)
-            ) { $0 }
+            let form = "type=Note&zone=_defaultZone&text=title"
+            let answer = try await stage.post("importing/preview", form + "%2Cnovel%0AMilk%2C1", in: "production")
             let page = EditStage.text(answer)
             #expect(
                 page.contains("The production schema has no such type") && !page.contains(">Import 1 record</button>"))
-            let known = try await stage.client.execute(
-                uri: "\(path)/importing/preview", method: .post,
-                body: ByteBuffer(string: "type=Note&zone=_defaultZone&text=title%0AMilk")
-            ) { $0 }
+            let known = try await stage.post("importing/preview", form + "%0AMilk", in: "production")
             #expect(EditStage.text(known).contains(">Import 1 record</button>"))
         }
     }

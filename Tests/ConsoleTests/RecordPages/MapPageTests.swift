@@ -1,5 +1,6 @@
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -13,9 +14,7 @@ import Testing
                 .forceUpdate, recordName: Name(name), recordType: "Shop",
                 fields: place.map { ["place": $0] } ?? ["name": FieldInput(.string("x"))])
         }
-        for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
-            _ = try result.get()
-        }
+        try await stage.database.apply(operations, in: RequestStage.zone)
         _ = try await stage.database.require(.editSchema).edit([
             .addIndexes([.queryable], of: .system(.recordID), in: "Shop")
         ])

@@ -4,6 +4,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// Objects of Core Data on the console's pages.
@@ -21,9 +22,7 @@ import Testing
     {
         let operation = RecordOperation(
             .forceUpdate, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) })
-        for result in try await database.modify(ModifyRequest([operation], zoneID: MirroredNaming.zoneID)) {
-            _ = try result.get()
-        }
+        try await database.apply([operation], in: MirroredNaming.zoneID)
     }
 
     /// A journal with two entries, one of a sub-entity, and a tag that both have.
@@ -129,9 +128,7 @@ import Testing
                         "CD_entityName": FieldInput(.string("Tag")), "CD_name": FieldInput(.string("tag \(number)")),
                     ])
             }
-            for result in try await stage.database().modify(ModifyRequest(entries, zoneID: MirroredNaming.zoneID)) {
-                _ = try result.get()
-            }
+            try await stage.database().apply(entries, in: MirroredNaming.zoneID)
             for (number, entity) in ["Zone", "Area"].enumerated() {
                 try await Self.save(
                     "CD_Tag", Self.name(900 + number), ["CD_entityName": .string(entity), "CD_size": .int64(1)],
@@ -320,9 +317,7 @@ import Testing
                     RecordOperation(
                         .create, recordName: Self.name($0), recordType: MirroredLink.recordType, fields: fields)
                 }
-                for result in try await database.modify(ModifyRequest(pairs, zoneID: MirroredNaming.zoneID)) {
-                    _ = try result.get()
-                }
+                try await database.apply(pairs, in: MirroredNaming.zoneID)
             }
             #expect(
                 try await stage.page("objects").contains(

@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdTesting
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// The table of the tab Query: the folded form above it, its heads, and the filters by its values.
@@ -39,7 +40,7 @@ import Testing
             #expect(!page.contains(/sort1=author"/), "no index sorts by a reference")
             let refused = try await stage.page("query?\(Self.shelf)&sort1=year")
             let added = try #require(try await stage.press("Add SORTABLE to year", on: refused).headers[.location])
-            let told = try await stage.client.execute(uri: added, method: .get) { String(buffer: $0.body) }
+            let told = try await stage.page(added)
             #expect(
                 told.contains("Added SORTABLE to Item.year in development.") && told.contains("aria-sort=\"ascending\"")
             )
@@ -97,9 +98,7 @@ import Testing
                 RecordOperation(
                     .create, recordName: $0, recordType: "Wide", fields: Dictionary(uniqueKeysWithValues: fields))
             }
-            for result in try await stage.database().modify(ModifyRequest(wide, zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().apply(wide, in: EditStage.notes)
             let question = "query?zone=Notes&type=Wide&filter1=f39&is1=EQUALS&value1=1&limit=1"
             let some = try await stage.page(question)
             #expect(

@@ -3,26 +3,24 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// Results as files, selected records, counted values, and saved queries.
 @Suite struct ResultPageTests {
     private struct Stage: Sendable {
-        let client: any TestClientProtocol
-        let database: any RecordDatabase
+        let stage: RequestStage
+
+        var database: any RecordDatabase { stage.database }
 
         func get(_ path: String) async throws -> (HTTPResponse.Status, String, HTTPFields) {
-            let answer = try await client.execute(uri: "\(RequestStage.there)/\(path)", method: .get) { $0 }
+            let answer = try await stage.get(path)
             return (answer.status, String(buffer: answer.body), answer.headers)
         }
 
         func post(_ path: String, _ pairs: [(String, String)]) async throws -> (HTTPResponse.Status, String, HTTPFields)
         {
-            let form = pairs.map { "\(PercentEncoding.encoded($0))=\(PercentEncoding.encoded($1))" }.joined(
-                separator: "&")
-            let answer = try await client.execute(
-                uri: "\(RequestStage.there)/\(path)", method: .post, body: ByteBuffer(string: form)
-            ) { $0 }
+            let answer = try await stage.post(path, pairs)
             return (answer.status, String(buffer: answer.body), answer.headers)
         }
 
@@ -49,18 +47,14 @@ import Testing
                             "rank": FieldInput(.int64(Int64(number))),
                         ])
                 }
-                for result in try await database.modify(ModifyRequest(operations, zoneID: notes)) {
-                    _ = try result.get()
-                }
+                try await database.apply(operations, in: notes)
             }
-            let other = RecordOperation(
-                .create, recordName: "note1000", recordType: "Note", fields: ["room": FieldInput(.string("hall"))])
-            for result in try await database.modify(ModifyRequest([other], zoneID: others)) { _ = try result.get() }
+            try await database.save("note1000", as: .create, type: "Note", in: others, ["room": .string("hall")])
             _ = try await database.require(.editSchema).edit([
                 .addIndexes([.queryable], of: .system(.recordID), in: "Note")
             ]
             )
-            try await body(Stage(client: stage.client, database: database))
+            try await body(Stage(stage: stage))
         }
     }
 
@@ -272,7 +266,7 @@ import Testing
                 ))
             // The same query in production.
             let production = RequestStage.there.replacing("development", with: "production")
-            let there = try await stage.client.execute(uri: "\(production)/query?type=Note", method: .get) { $0 }
+            let there = try await stage.stage.get("query?type=Note", in: "production")
             #expect(
                 String(buffer: there.body).contains("\(production)/query?zone=Notes&amp;type=Note&amp;filter1=room"))
             #expect(

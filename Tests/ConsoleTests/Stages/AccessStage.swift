@@ -1,9 +1,7 @@
 import AssetStore
 import Console
-import ConsolePages
 import HTTPServing
 import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
 import NIOCore
@@ -15,7 +13,7 @@ import Testing
 @testable import Accounts
 
 /// A console that requires access, and a client that keeps its cookie.
-struct AccessStage: Sendable {
+struct AccessStage: ConsoleStage {
     static let password = "correct horse battery"
 
     let client: any TestClientProtocol
@@ -38,24 +36,13 @@ struct AccessStage: Sendable {
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         _ = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
             .modifyZones([.create(ZoneID(zoneName: "Notes"))])
-        let router = Routes()
-        router.addGuards(trusting: .loopback, isSecure: isSecure)
-        try Console(
+        try await Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),
             access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil,
             publicFolder: nil
-        ).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
+        ).test(isSecure: isSecure) { client in
             try await body(AccessStage(client: client, accounts: accounts))
         }
-    }
-
-    func get(_ path: String, _ headers: HTTPFields = [:]) async throws -> TestResponse {
-        try await client.execute(uri: path, method: .get, headers: headers) { $0 }
-    }
-
-    func post(_ path: String, _ form: String, _ headers: HTTPFields = [:]) async throws -> TestResponse {
-        try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: form)) { $0 }
     }
 
     /// Signs in.

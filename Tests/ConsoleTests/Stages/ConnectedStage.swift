@@ -1,10 +1,8 @@
 import AssetStore
 import Console
-import ConsolePages
 import Crypto
 import Foundation
 import HTTPServing
-import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
@@ -15,6 +13,7 @@ import RecordStore
 import Records
 import RemoteRecordStore
 import RequestLog
+import StoreScenarios
 import TestSupport
 import Testing
 import WebServices
@@ -22,7 +21,7 @@ import WebServices
 @testable import Accounts
 
 /// A console, and a stand-in for iCloud: a server that requires credentials, and has nothing but CloudKit's protocol.
-struct ConnectedStage: Sendable {
+struct ConnectedStage: ConsoleStage {
     static let container = "iCloud.com.example.Real"
     static let there = "/c/\(container)/development/private"
     static let mirror = "/c/\(container).mirror/development/private"
@@ -71,14 +70,11 @@ struct ConnectedStage: Sendable {
                 local: InMemoryRecordEngine(), accounts: accounts,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let ownAssets = AssetStores(folder: folder.url.appending(path: "own"), engine: containers)
-            let router = Routes()
-            router.addGuards(trusting: .loopback)
-            try Console(
+            try await Console(
                 engine: containers, connections: containers, accounts: accounts, assets: ownAssets,
                 access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil,
                 publicFolder: nil
-            ).addRoutes(to: router)
-            try await Application(router: router).test(.router) { client in
+            ).test { client in
                 let stage = ConnectedStage(
                     client: client, accounts: accounts, containers: containers, address: "http://127.0.0.1:\(port)",
                     originAccounts: originAccounts,
@@ -111,7 +107,7 @@ struct ConnectedStage: Sendable {
     func save(_ name: Name, _ fields: [Name: FieldValue]) async throws {
         let operation = RecordOperation(
             .forceUpdate, recordName: name, recordType: "Note", fields: fields.mapValues { FieldInput($0) })
-        for result in try await there().modify(ModifyRequest([operation], zoneID: Self.notes)) { _ = try result.get() }
+        try await there().apply([operation], in: Self.notes)
     }
 
     /// Saves a record with a file, over the connection.
@@ -131,9 +127,7 @@ struct ConnectedStage: Sendable {
                 continuation.finish()
             }
         }
-        let operation = RecordOperation(
-            .create, recordName: name, recordType: "Photo", fields: ["file": FieldInput(.asset(asset))])
-        for result in try await database.modify(ModifyRequest([operation], zoneID: Self.notes)) { _ = try result.get() }
+        try await database.save(name, as: .create, type: "Photo", in: Self.notes, ["file": .asset(asset)])
     }
 
     func record(_ name: Name) async throws -> StoredRecord {
@@ -190,45 +184,10 @@ struct ConnectedStage: Sendable {
         return (registered.keyID, key.pemRepresentation)
     }
 
-    // MARK: The browser
-
-    func get(_ path: String, _ headers: HTTPFields = [:]) async throws -> TestResponse {
-        try await client.execute(uri: path, method: .get, headers: headers) { $0 }
-    }
-
-    /// - Parameter path: within the connected database, unless it begins with a slash.
-    func page(_ path: String, _ status: HTTPResponse.Status = .ok) async throws -> String {
-        let answer = try await get(path.hasPrefix("/") ? path : "\(Self.there)/\(path)")
-        #expect(answer.status == status, "\(path)")
-        return EditStage.text(answer)
-    }
-
-    func post(_ path: String, _ fields: [(String, String)], _ headers: HTTPFields = [:]) async throws -> TestResponse {
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
-            separator: "&")
-        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body)) {
-            $0
-        }
-    }
-
-    /// Sends a form of a page, with some changed inputs and one pressed button.
-    func send(
-        _ path: String, of page: String, _ changes: [String: String] = [:], button: (String, String)? = nil
-    ) async throws -> TestResponse {
-        let form = try #require(HTMLForm(page, sentTo: path), "There is no form for \(path)")
-        var fields = form.fields.map { ($0.0, changes[$0.0] ?? $0.1) }
-        fields += changes.filter { change in !form.fields.contains { $0.0 == change.key } }.map { ($0.key, $0.value) }
-        return try await post(form.action, fields + (button.map { [$0] } ?? []))
-    }
-
-    func location(_ answer: TestResponse) throws -> String {
-        #expect(answer.status == .seeOther)
-        return try #require(answer.headers[.location])
-    }
-
     /// Sends a form that changes iCloud, and then the question that it leads to.
     func sendAndConfirm(
-        _ path: String, of page: String, _ changes: [String: String] = [:], button: (String, String)? = nil
+        _ path: String, of page: String, _ changes: [String: String?] = [:],
+        button: (name: String, value: String)? = nil
     ) async throws -> TestResponse {
         let question = EditStage.text(try await send(path, of: page, changes, button: button))
         #expect(question.contains("Change \(Self.container) (development) in iCloud?"), "\(question)")

@@ -1,10 +1,7 @@
 import Accounts
 import AssetStore
 import Console
-import ConsolePages
 import HTTPServing
-import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
 import NIOCore
@@ -15,8 +12,7 @@ import Testing
 
 /// A console over a container with a zone Notes and a type Note, which has a field of every type. The client runs no
 /// scripts.
-struct EditStage: Sendable {
-    static let there = "/c/iCloud.com.example.App/development/private"
+struct EditStage: ConsoleStage {
     static let notes = ZoneID(zoneName: "Notes")
 
     let client: any TestClientProtocol
@@ -34,15 +30,13 @@ struct EditStage: Sendable {
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Routes()
-        router.addGuards(trusting: .loopback, memory: memory)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            let stage = EditStage(client: client, engine: engine, accounts: accounts, assets: assets, caller: caller)
-            try await stage.fill()
-            try await body(stage)
-        }
+        try await Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .test(memory: memory) { client in
+                let stage = EditStage(
+                    client: client, engine: engine, accounts: accounts, assets: assets, caller: caller)
+                try await stage.fill()
+                try await body(stage)
+            }
     }
 
     private func fill() async throws {
@@ -128,16 +122,6 @@ struct EditStage: Sendable {
 
     // MARK: The browser
 
-    func get(_ path: String) async throws -> TestResponse {
-        try await client.execute(uri: path.hasPrefix("/") ? path : "\(Self.there)/\(path)", method: .get) { $0 }
-    }
-
-    func page(_ path: String, _ status: HTTPResponse.Status = .ok) async throws -> String {
-        let answer = try await get(path)
-        #expect(answer.status == status, "\(path)")
-        return Self.text(answer)
-    }
-
     /// The page of the background work that an answer leads to, after the work has finished.
     func end(_ answer: TestResponse) async throws -> String {
         let path = try location(answer)
@@ -145,36 +129,4 @@ struct EditStage: Sendable {
         return try await page(path)
     }
 
-    static func text(_ answer: TestResponse) -> String {
-        let text = String(buffer: answer.body)
-        #expect(!text.holds("{{") && !text.holds("Optional(") && text.hasSuffix("</html>"))
-        return text
-    }
-
-    /// Sends a form of a page, with some changed inputs and one pressed button.
-    func send(
-        _ path: String, of page: String, _ changes: [String: String?] = [:],
-        button: (name: String, value: String)? = nil
-    ) async throws -> TestResponse {
-        let form = try #require(HTMLForm(page, sentTo: path), "There is no form for \(path)")
-        var fields = form.fields.compactMap { name, value -> (String, String)? in
-            guard let change = changes[name] else { return (name, value) }
-            return change.map { (name, $0) }
-        }
-        for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
-            if let value, !form.fields.contains(where: { $0.0 == name }) { fields.append((name, value)) }
-        }
-        if let button { fields.append(button) }
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
-            separator: "&")
-        if form.isGet {
-            return try await client.execute(uri: "\(form.action)?\(body)", method: .get) { $0 }
-        }
-        return try await client.execute(uri: form.action, method: .post, body: ByteBuffer(string: body)) { $0 }
-    }
-
-    func location(_ answer: TestResponse) throws -> String {
-        #expect(answer.status == .seeOther)
-        return try #require(answer.headers[.location])
-    }
 }

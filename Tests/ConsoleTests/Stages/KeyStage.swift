@@ -1,24 +1,19 @@
 import Accounts
 import AssetStore
 import Console
-import ConsolePages
 import Crypto
 import Foundation
 import HTTPServing
 import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
 
 /// A console with accessible accounts, over an empty container. The client runs no scripts.
-struct KeyStage: Sendable {
-    static let there = "/c/iCloud.com.example.App/development/private"
-
+struct KeyStage: ConsoleStage {
     let client: any TestClientProtocol
     let accounts: Accounts
     let container: ContainerID
@@ -33,13 +28,10 @@ struct KeyStage: Sendable {
         _ = try await engine.database(
             DatabaseAddress(container: container, environment: .development, scope: .private), as: caller)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
         let access = AccessControl(mode, accounts: accounts)
-        try Console(
+        try await Console(
             engine: engine, accounts: accounts, assets: assets, access: access, templatesFolder: nil, publicFolder: nil
-        ).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
+        ).test { client in
             try await body(KeyStage(client: client, accounts: accounts, container: container))
         }
     }
@@ -67,26 +59,6 @@ struct KeyStage: Sendable {
         } else {
             nil
         }
-    }
-
-    // MARK: The browser
-
-    func get(_ path: String) async throws -> TestResponse {
-        try await client.execute(uri: path.hasPrefix("/") ? path : "\(Self.there)/\(path)", method: .get) { $0 }
-    }
-
-    func post(_ path: String, _ fields: [(String, String)]) async throws -> TestResponse {
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
-            separator: "&")
-        return try await client.execute(
-            uri: path.hasPrefix("/") ? path : "\(Self.there)/\(path)", method: .post, body: ByteBuffer(string: body)
-        ) { $0 }
-    }
-
-    func page(_ path: String, _ status: HTTPResponse.Status = .ok) async throws -> String {
-        let answer = try await get(path)
-        #expect(answer.status == status, "\(path)")
-        return EditStage.text(answer)
     }
 }
 

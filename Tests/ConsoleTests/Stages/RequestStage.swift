@@ -1,6 +1,5 @@
 import Accounts
 import AssetStore
-import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -16,8 +15,7 @@ import Testing
 @testable import Console
 
 /// A console over an engine, the in-memory one if nothing else is said, with a log that tests fill like the web services would.
-struct RequestStage: Sendable {
-    static let there = "/c/iCloud.com.example.App/development/private"
+struct RequestStage: ConsoleStage {
     static let zone = ZoneID(zoneName: "Notes")
 
     let log: RequestLog
@@ -51,19 +49,16 @@ struct RequestStage: Sendable {
         _ = try accounts.caller(named: "grace", deviceID: nil)
         let database = try await engine.database(address, as: user)
         _ = try await database.modifyZones([.create(zone)])
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
         let services = answering.map { answer in
             CallbackResponder<ServingRequestContext> { request, context in try await answer(request, context, log) }
         }
-        try Console(
+        try await Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log,
             webServices: services,
             notificationSender: sender,
             access: AccessControl(access, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil,
             publicFolder: nil
-        ).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
+        ).test { client in
             let headers: HTTPFields = access == .open ? [:] : [.authorization: "Bearer of this run"]
             try await body(
                 RequestStage(
@@ -97,14 +92,9 @@ struct RequestStage: Sendable {
     }
 
     func page(_ path: String, in place: String = RequestStage.there) async throws -> String {
-        let answer = try await client.execute(uri: "\(place)/\(path)", method: .get, headers: headers) { $0 }
-        let text = String(buffer: answer.body)
+        let text = String(buffer: try await get(path, headers, in: place).body)
         #expect(!text.contains("Optional(") && !text.contains("{{"))
         return text
-    }
-
-    func post(_ path: String, _ form: String) async throws -> TestResponse {
-        try await client.execute(uri: "\(Self.there)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
     }
 
     @discardableResult

@@ -1,42 +1,21 @@
 import Accounts
 import AssetStore
 import Console
-import ConsolePages
-import HTTPServing
-import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
 /// A client of the console, the database behind it, and an engine with staged answers.
-struct SchemaPageStage: Sendable {
-    static let there = "/c/iCloud.com.example.App/development/private"
+struct SchemaPageStage: ConsoleStage {
     static let production = "/c/iCloud.com.example.App/production/private"
 
     let client: any TestClientProtocol
     let database: any RecordDatabase
     let engine: StagedEngine
-
-    func page(_ path: String, in place: String = there) async throws -> String {
-        let answer = try await get(path, in: place)
-        #expect(answer.status == .ok, "\(path)")
-        let text = String(buffer: answer.body)
-        #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"), "\(path)")
-        return text
-    }
-
-    func get(_ path: String, in place: String = there) async throws -> TestResponse {
-        try await client.execute(uri: "\(place)/\(path)", method: .get) { $0 }
-    }
-
-    func post(_ path: String, _ form: String, in place: String = there) async throws -> TestResponse {
-        try await client.execute(uri: "\(place)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
-    }
 
     func type(_ name: Name) async throws -> RecordType {
         try #require(try await database.require(.showSchema).schema().types[name])
@@ -71,13 +50,10 @@ struct SchemaPageStage: Sendable {
                     ? ["title": FieldInput(.string(name)), "rank": FieldInput(.int64(1))]
                     : ["title": FieldInput(.string(name))])
         }
-        for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            try await body(SchemaPageStage(client: client, database: database, engine: engine))
-        }
+        try await database.apply(operations)
+        try await Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .test { client in
+                try await body(SchemaPageStage(client: client, database: database, engine: engine))
+            }
     }
 }

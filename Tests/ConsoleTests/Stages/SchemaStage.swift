@@ -1,22 +1,16 @@
 import Accounts
 import AssetStore
 import Console
-import ConsolePages
-import HTTPServing
-import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import TestSupport
 import Testing
 
 /// A console over a container with the type Item, three records of it, and an index on `shelf`.
-struct SchemaStage: Sendable {
-    static let there = "/c/iCloud.com.example.App/development/private"
-
+struct SchemaStage: ConsoleStage {
     let client: any TestClientProtocol
     let engine: InMemoryRecordEngine
     /// An engine with staged answers; only used if the stage was created for it.
@@ -31,16 +25,14 @@ struct SchemaStage: Sendable {
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Routes()
-        router.addGuards(trusting: .loopback)
         let seen: any RecordEngine = isStaged ? staged : engine
-        try Console(engine: seen, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in
-            let stage = SchemaStage(client: client, engine: engine, staged: staged, caller: caller)
-            try await stage.fill()
-            try await body(stage)
-        }
+        try await Console(engine: seen, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .test {
+                client in
+                let stage = SchemaStage(client: client, engine: engine, staged: staged, caller: caller)
+                try await stage.fill()
+                try await body(stage)
+            }
     }
 
     private func fill() async throws {
@@ -59,7 +51,7 @@ struct SchemaStage: Sendable {
                     "title": FieldInput(.string("Item <\(number)>")), "year": FieldInput(.int64(Int64(1990 + number))),
                 ])
         }
-        for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
+        try await database.apply(operations)
     }
 
     // MARK: The store
@@ -75,42 +67,6 @@ struct SchemaStage: Sendable {
     }
 
     // MARK: The pages
-
-    func get(_ path: String, in environment: String = "development") async throws -> TestResponse {
-        try await client.execute(uri: "\(Self.place(environment))/\(path)", method: .get) { $0 }
-    }
-
-    /// A complete page with status 200.
-    func page(_ path: String, in environment: String = "development") async throws -> String {
-        let answer = try await get(path, in: environment)
-        #expect(answer.status == .ok, "\(path)")
-        let text = String(buffer: answer.body)
-        #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"), "\(path)")
-        return text
-    }
-
-    func post(_ path: String, _ form: String, in environment: String = "development") async throws -> TestResponse {
-        try await client.execute(
-            uri: "\(Self.place(environment))/\(path)", method: .post, body: ByteBuffer(string: form)
-        ) { $0 }
-    }
-
-    /// Sends a multipart form, with an optional file.
-    func send(_ path: String, _ fields: [(String, String)], file: String? = nil) async throws -> TestResponse {
-        var body = ""
-        for (name, value) in fields {
-            body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
-        }
-        if let file {
-            body += "--B0undary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"schema.ckdb\"\r\n"
-            body += "Content-Type: application/octet-stream\r\n\r\n\(file)\r\n"
-        }
-        body += "--B0undary--\r\n"
-        let headers: HTTPFields = [.contentType: "multipart/form-data; boundary=B0undary"]
-        return try await client.execute(
-            uri: "\(Self.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)
-        ) { $0 }
-    }
 
     /// Presses the first button of this name on a page, and sends its form.
     func press(_ button: String, on page: String) async throws -> TestResponse {
@@ -128,13 +84,7 @@ struct SchemaStage: Sendable {
         if let named = attributes.firstMatch(of: /name="([^"]*)" value="([^"]*)"/)?.output {
             fields.append((Self.plain(named.1), Self.plain(named.2)))
         }
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
-            separator: "&")
-        return try await client.execute(uri: Self.plain(action), method: .post, body: ByteBuffer(string: body)) { $0 }
-    }
-
-    private static func place(_ environment: String) -> String {
-        there.replacing("/development/", with: "/\(environment)/")
+        return try await post(Self.plain(action), fields)
     }
 
     private static func plain(_ html: Substring) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import RecordStore
 import Records
 import RequestLog
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -9,10 +10,7 @@ import Testing
 /// The tab Changes between two tokens, and the timeline of a zone, over the in-memory engine.
 @Suite struct FeedPageTests {
     private static func delete(_ name: Name, _ stage: RequestStage) async throws {
-        let operation = RecordOperation(.forceDelete, recordName: name)
-        for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
-            _ = try result.get()
-        }
+        try await stage.database.delete(name, in: RequestStage.zone)
     }
 
     private static func now(_ stage: RequestStage) async throws -> String {
@@ -43,9 +41,7 @@ import Testing
             let operation = RecordOperation(
                 .forceUpdate, recordName: name, recordType: "Note", fields: ["rank": FieldInput(.int64(1))],
                 provenance: Provenance(created: signature, modified: signature))
-            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
-                _ = try result.get()
-            }
+            try await stage.database.apply([operation], in: RequestStage.zone)
         }
     }
 
@@ -84,12 +80,9 @@ import Testing
     @Test func aParentIsLaterByItsPositionNotByItsTime() async throws {
         try await RequestStage.with { stage in
             try await Self.restore([("parent", 19_000)], stage)
-            let child = RecordOperation(
-                .create, recordName: "child", recordType: "Note",
-                fields: ["of": FieldInput(.reference(Reference(recordName: "parent", action: .none)))])
-            for result in try await stage.database.modify(ModifyRequest([child], zoneID: RequestStage.zone)) {
-                _ = try result.get()
-            }
+            try await stage.database.save(
+                "child", as: .create, type: "Note", in: RequestStage.zone,
+                ["of": .reference(Reference(recordName: "parent", action: .none))])
             #expect(try await !stage.page("changes?zone=Notes").contains("of comes later"))
             try await stage.save("between")
             try await Self.restore([("parent", 18_000)], stage)

@@ -117,15 +117,11 @@ import Testing
             #expect(page.contains("&lt;rank&gt; QUERYABLE") && page.contains("The names under the value were walked."))
             #expect(page.contains("/requests/explain\"") && page.contains("name=\"id\" value=\"\(query.id)\""))
             #expect(!page.contains(/value\d*=41/), "what it compares with is not shown unless it is asked for")
-            let led = try await stage.client.execute(
-                uri: "\(RequestStage.there)/requests/explain?id=\(query.id)", method: .get
-            ) { $0 }
+            let led = try await stage.get("requests/explain?id=\(query.id)")
             let location = try #require(led.headers[.location])
             #expect(led.status == .seeOther && location.hasPrefix("\(RequestStage.there)/explain?"))
             // The page Query has the buttons that add missing indexes.
-            let open = try await stage.client.execute(
-                uri: "\(RequestStage.there)/requests/explain?id=\(query.id)&on=query", method: .get
-            ) { $0 }
+            let open = try await stage.get("requests/explain?id=\(query.id)&on=query")
             #expect(open.headers[.location]?.hasPrefix("\(RequestStage.there)/query?") ?? false)
             #expect(!page.contains("Open in Query"), "it was not refused")
             for part in [
@@ -134,9 +130,7 @@ import Testing
             ] {
                 #expect(location.contains(part), "\(part) in \(location)")
             }
-            let wide = try await stage.client.execute(
-                uri: "\(RequestStage.there)/requests/explain?id=\(unserved.id)", method: .get
-            ) { $0 }
+            let wide = try await stage.get("requests/explain?id=\(unserved.id)")
             #expect(wide.headers[.location]?.contains("zone=&") ?? false, "\(wide.headers[.location] ?? "")")
             // Requests with unreadable filters have no link to the explanation, nor do requests that are gone.
             let unread = try #require(stage.log.latest(1).first)
@@ -292,9 +286,7 @@ import Testing
     @Test func theFindBoxLeadsToARequest() async throws {
         try await RequestStage.with { stage in
             let request = stage.note(stage.request("records/query"))
-            let found = try await stage.client.execute(
-                uri: "\(RequestStage.there)/find?q=\(request.id.uppercased())", method: .get
-            ) { $0 }
+            let found = try await stage.get("find?q=\(request.id.uppercased())")
             #expect(found.headers[.location] == "\(RequestStage.there)/requests?id=\(request.id)")
         }
     }
@@ -319,8 +311,7 @@ import Testing
 
     @Test func aRequestThatIsGoneHasAPage() async throws {
         try await RequestStage.with { stage in
-            let answer = try await stage.client.execute(uri: "\(RequestStage.there)/requests?id=nothing", method: .get)
-            { $0 }
+            let answer = try await stage.get("requests?id=nothing")
             #expect(
                 answer.status == .notFound && String(buffer: answer.body).contains("The log does not have the request"))
         }

@@ -3,6 +3,7 @@ import InMemoryRecordStore
 import RecordStore
 import Records
 import RequestLog
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -42,9 +43,7 @@ import Testing
     }
 
     private func save(_ stage: RequestStage, _ operation: RecordOperation) async throws {
-        for outcome in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
-            _ = try outcome.get()
-        }
+        try await stage.database.apply([operation], in: RequestStage.zone)
     }
 
     private func database(_ stage: RequestStage, _ scope: DatabaseScope, as caller: Caller) async throws

@@ -110,9 +110,7 @@ import Testing
             try await stage.database.save("milk", in: RequestStage.zone)
             #expect(try Self.row(of: "name=grace", on: try await stage.page("sharing")).contains(", 1 change behind"))
             // The guest's page is about the same share; one of another zone has none.
-            let theirs = try await stage.client.execute(
-                uri: "/c/iCloud.com.example.App/development/shared/sharing?user=grace", method: .get
-            ) { String(buffer: $0.body) }
+            let theirs = try await stage.page("/c/iCloud.com.example.App/development/shared/sharing?user=grace")
             #expect(theirs.contains(">Groceries</a>") && theirs.contains("of Developer"))
             #expect(try await stage.page("sharing?user=grace").contains("No shares"))
         }
@@ -167,10 +165,8 @@ import Testing
                 RecordOperation(.create, recordName: $0, recordType: "Item", parent: .record("brand"))
             }
             for start in stride(from: 0, to: operations.count, by: 100) {
-                for result in try await stage.database.modify(
-                    ModifyRequest(
-                        Array(operations[start..<min(start + 100, operations.count)]), zoneID: RequestStage.zone))
-                { _ = try result.get() }
+                try await stage.database.apply(
+                    Array(operations[start..<min(start + 100, operations.count)]), in: RequestStage.zone)
             }
             var path = "sees?zone=Notes"
             var shown: [String] = []

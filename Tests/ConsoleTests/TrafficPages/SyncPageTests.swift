@@ -168,7 +168,7 @@ import Testing
     @Test func theContainersNameLeadsHere() async throws {
         try await RequestStage.with { stage in
             try await stage.save("one")
-            let home = try await stage.page("", in: "")
+            let home = try await stage.page("/")
             #expect(home.contains("<h3><a href=\"\(RequestStage.there)/sync\">iCloud.com.example.App</a>"))
         }
     }

@@ -95,7 +95,7 @@ import Testing
                 named: "app", container: address.container, environment: .development, allowedOrigins: [], callback: nil
             ).secret
             for path in ["token?token=\(secret)", "find?q=\(secret)", "token?token=%22\(secret)%22,"] {
-                let answer = try await stage.client.execute(uri: "\(RequestStage.there)/\(path)", method: .get) { $0 }
+                let answer = try await stage.get("\(path)")
                 #expect(
                     answer.status == .seeOther
                         && answer.headers[.location] == "\(RequestStage.there)/token?kind=apiToken", "\(path)")

@@ -61,9 +61,7 @@ import Testing
                             .forceReplace, recordName: Name("r\(round * 8 + number)"), recordType: "Item",
                             fields: ["text": FieldInput(text)])
                     }
-                    for outcome in try await database.modify(ModifyRequest(operations, zoneID: notes)) {
-                        _ = try outcome.get()
-                    }
+                    try await database.apply(operations, in: notes)
                     longest = max(longest, logSize)
                 }
                 return longest

@@ -39,9 +39,7 @@ import Testing
                         "tags": FieldInput(.list((0..<number % 4).map { .int64(Int64($0)) }, of: .int64)),
                     ])
             }
-            for outcome in try await database.modify(
-                ModifyRequest(operations, zoneID: start % 400 == 0 ? .default : notes))
-            { _ = try outcome.get() }
+            try await database.apply(operations, in: start % 400 == 0 ? .default : notes)
         }
     }
 

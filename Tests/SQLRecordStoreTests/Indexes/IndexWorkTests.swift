@@ -50,7 +50,7 @@ import Testing
                         "text": FieldInput(.string(number % 3 == 0 ? "" : "word\(number % 5)")),
                     ])
             }
-            for outcome in try await database.modify(ModifyRequest(operations, zoneID: zone)) { _ = try outcome.get() }
+            try await database.apply(operations, in: zone)
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
         let operations = range.map {
             RecordOperation(.forceUpdate, recordName: Name("\(zoneID.zoneName)\($0)"), recordType: "Item")
         }
-        for outcome in try await database.modify(ModifyRequest(operations, zoneID: zoneID)) { _ = try outcome.get() }
+        try await database.apply(operations, in: zoneID)
     }
 
     private static func subscribe(_ database: any RecordDatabase) async throws {

@@ -22,7 +22,7 @@ import Testing
             let saves = (start..<(start + 150)).map {
                 RecordOperation(.forceUpdate, recordName: Self.name($0), recordType: "Item")
             }
-            for result in try await database.modify(ModifyRequest(saves, zoneID: Self.zone)) { _ = try result.get() }
+            try await database.apply(saves, in: Self.zone)
         }
         try await delete(100..<250, from: database)
         for zone in try await store.read({ db, _ in try DeletionPurge.zones(db) }) {
@@ -74,7 +74,7 @@ import Testing
 
     private func delete(_ numbers: Range<Int>, from database: any RecordDatabase) async throws {
         let deletions = numbers.map { RecordOperation(.forceDelete, recordName: Self.name($0)) }
-        for result in try await database.modify(ModifyRequest(deletions, zoneID: Self.zone)) { _ = try result.get() }
+        try await database.apply(deletions, in: Self.zone)
     }
 
     private static func name(_ number: Int) -> Name { Name(String(format: "r%08d", number)) }

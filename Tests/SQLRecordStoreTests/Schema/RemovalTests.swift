@@ -51,7 +51,7 @@ import Testing
                         "note": FieldInput(.string("note\(number)")),
                     ])
             }
-            for outcome in try await database.modify(ModifyRequest(operations, zoneID: zone)) { _ = try outcome.get() }
+            try await database.apply(operations, in: zone)
         }
         _ = try await database.modify(
             ModifyRequest(

@@ -57,41 +57,19 @@ extension Scenario {
                 #"{"query":{"recordType":"Fruit"},"continuationMarker":"garbage"}"#, 400,
                 #"{"serverErrorCode":"BAD_REQUEST"}"#)),
         Scenario(
-            "every kind of comparator",
+            "filters in every form",
             fruit, index("___recordID", of: "Fruit", [.queryable, .sortable]),
             filtered(#"{"comparator":"EQUALS","fieldName":"price","fieldValue":{"value":3}}"#, finds: "apple"),
-            filtered(
-                #"{"comparator":"NOT_EQUALS","fieldName":"price","fieldValue":{"value":3,"type":"INT64"}}"#,
-                finds: "cherry", "banana"),
             filtered(#"{"comparator":"LESS_THAN","fieldName":"price","fieldValue":3}"#, finds: "banana"),
-            filtered(
-                #"{"comparator":"GREATER_THAN_OR_EQUALS","fieldName":"price","fieldValue":{"value":3}}"#,
-                finds: "apple", "cherry"),
             filtered(
                 #"{"comparator":"IN","fieldName":"price","fieldValue":{"value":[2,3],"type":"INT64_LIST"}}"#,
                 finds: "apple", "banana"),
             filtered(
-                #"{"comparator":"NOT_IN","fieldName":"name","fieldValue":{"value":["Red cherry"],"type":"STRING_LIST"}}"#,
-                finds: "apple", "banana"),
-            filtered(#"{"comparator":"BEGINS_WITH","fieldName":"name","fieldValue":{"value":"Red"}}"#, finds: "cherry"),
-            filtered(
-                #"{"comparator":"NOT_BEGINS_WITH","fieldName":"name","fieldValue":{"value":"Red"}}"#, finds: "apple",
-                "banana"),
-            filtered(
-                #"{"comparator":"LIST_CONTAINS","fieldName":"tags","fieldValue":{"value":"round"}}"#, finds: "apple",
-                "cherry"),
-            filtered(
                 #"{"comparator":"LIST_CONTAINS_ALL","fieldName":"tags","fieldValue":{"value":["round","red"],"type":"STRING_LIST"}}"#,
                 finds: "cherry"),
             filtered(
-                #"{"comparator":"LIST_MEMBER_BEGINS_WITH","fieldName":"tags","fieldValue":{"value":"ye"}}"#,
-                finds: "banana"),
-            filtered(
                 #"{"comparator":"CONTAINS_ALL_TOKENS","fieldName":"name","fieldValue":{"value":"apple GREEN"}}"#,
                 finds: "apple"),
-            filtered(
-                #"{"comparator":"CONTAINS_ANY_TOKENS","fieldName":"name","fieldValue":{"value":"cherry apple"}}"#,
-                finds: "apple", "cherry"),
             filtered(
                 #"{"comparator":"NEAR","fieldName":"place","fieldValue":{"value":{"latitude":47.6,"longitude":-122.3},"type":"LOCATION"},"distance":100000}"#,
                 finds: "apple", "banana"),
@@ -166,8 +144,8 @@ extension Scenario {
                 #"{"records":[\#((0..<200).map { #"{"recordName":"r\#($0)"}"# }.joined(separator: ","))],"continuationMarker":"<any>"}"#
             )),
         Scenario(
-            "refused queries say why",
-            fruit, index("price", of: "Fruit", []), index("name", of: "Fruit", .queryable),
+            "queries that can't be read are refused with the reason",
+            fruit,
             ask(
                 #"{"query":{"recordType":"Nothing"}}"#, 404,
                 #"{"serverErrorCode":"NOT_FOUND","reason":"Did not find record type: Nothing"}"#),
@@ -177,19 +155,6 @@ extension Scenario {
             ask(
                 #"{}"#, 400,
                 #"{"reason":"<has BadRequestException: Unexpected input>","serverErrorCode":"BAD_REQUEST"}"#),
-            ask(
-                #"{"query":{"recordType":"Fruit","filterBy":[{"comparator":"EQUALS","fieldName":"price","fieldValue":{"value":3}}]}}"#,
-                400,
-                #"{"reason":"Field 'price' is not marked queryable"}"#),
-            ask(
-                #"{"query":{"recordType":"Fruit","filterBy":[{"comparator":"EQUALS","fieldName":"name","fieldValue":{"value":"x"}}],"sortBy":[{"fieldName":"name"}]}}"#,
-                400,
-                #"{"reason":"Field 'name' is not marked sortable"}"#),
-            ask(
-                #"{"query":{"recordType":"Fruit","filterBy":[{"comparator":"EQUALS","fieldName":"kin","fieldValue":{"value":"apple","type":"STRING"}}]}}"#,
-                400,
-                #"{"reason":"Field 'kin' has a value type of REFERENCE and cannot be queried using filter value type STRING"}"#
-            ),
             ask(
                 #"{"query":{"recordType":"Fruit","filterBy":[{"comparator":"IN","fieldName":"name","fieldValue":{"value":["a"]}}]}}"#,
                 400,

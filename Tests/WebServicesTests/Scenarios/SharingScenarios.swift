@@ -3,227 +3,89 @@ import Records
 // Shares of records and zones.
 
 extension Scenario {
-    /// Looks up, queries and pulls everything as a user, in the zone Z of the developer.
-    /// - Parameters:
-    ///   - names: all records that the user sees, in the order of their latest changes; `nil` if the user does not see
-    ///     the zone.
-    ///   - user: `nil` for the developer.
-    private static func sees(_ names: [String]?, as user: String? = nil) -> [Step] {
-        let scope = user == nil ? "private" : "shared"
-        let zone = user == nil ? #"{"zoneName":"Z"}"# : #"{"zoneName":"Z","ownerRecordName":"$developer"}"#
-        func list(_ items: [String]) -> String { "[\(items.joined(separator: ","))]" }
-        func named(_ name: String) -> String { #"{"recordName":"\#(name)"}"# }
-        let all = ["list", "milk", "bread", "diary", "share"]
-        let noZone = #"{"serverErrorCode":"ZONE_NOT_FOUND"}"#
-        let found = all.map { name in
-            guard let names else { return noZone }
-            return names.contains(name)
-                ? #"{"recordName":"\#(name)","serverErrorCode":"<absent>"}"#
-                : #"{"recordName":"\#(name)","serverErrorCode":"NOT_FOUND"}"#
-        }
-        let things = ["bread", "diary", "milk"].filter { names?.contains($0) ?? false }
-        return [
-            post(
-                "\(scope)/records/lookup", #"{"zoneID":\#(zone),"records":\#(list(all.map(named)))}"#, 200,
-                #"{"records":\#(list(found))}"#, as: user),
-            post(
-                "\(scope)/records/query",
-                #"{"zoneID":\#(zone),"query":{"recordType":"Thing","sortBy":[{"systemFieldName":"recordName"}]}}"#,
-                names == nil ? 404 : 200, names == nil ? noZone : #"{"records":\#(list(things.map(named)))}"#, as: user),
-            post(
-                "\(scope)/changes/zone", #"{"zones":[{"zoneID":\#(zone)}]}"#, 200,
-                #"{"zones":[\#(names.map { #"{"records":\#(list($0.map(named))),"moreComing":false}"# } ?? noZone)]}"#,
-                as: user),
-            post(
-                "\(scope)/changes/database", "{}", 200,
-                #"{"zones":[\#(names == nil ? "" : #"{"zoneID":\#(zone)}"#)],"moreComing":false}"#, as: user),
-        ]
-    }
-
     static let sharing: [Scenario] = [
         Scenario(
             "a list is shared with two users, in the requests that CloudKit JS sends",
-            parts: [
-                get("public/users/caller", as: "anna"),
-                post("public/users/caller", "", 200, "{}", keeping: ["anna": "userRecordName"], as: "anna"),
-                post("public/users/caller", "", 200, "{}", keeping: ["bea": "userRecordName"], as: "bea"),
-                post(
-                    "private/zones/modify",
-                    #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
-                post(
-                    "private/records/modify",
-                    #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"List","recordName":"list","fields":{"title":"Food"},"createShortGUID":true}}]}"#,
-                    200, #"{"records":[{"recordName":"list","shortGUID":"<any>","share":"<absent>"}]}"#,
-                    keeping: ["link": "records[0].shortGUID"]),
-                post(
-                    "private/records/modify",
-                    #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"Thing","recordName":"milk","parent":{"recordName":"list"}}},{"operationType":"create","record":{"recordType":"Thing","recordName":"diary"}}]}"#
-                ),
-                // The list has another tag since its first child was saved.
-                post(
-                    "private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"list"}]}"#, 200,
-                    "{}",
-                    keeping: ["tag": "records[0].recordChangeTag"]),
-                index("___recordID", of: "Thing", [.queryable, .sortable]),
-            ],
-            sees(["milk", "diary", "list"]),
-            sees(nil, as: "anna"),
-            sees(nil, as: "bea"),
-            [
-                post(
-                    "private/records/modify",
-                    #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share","recordName":"share","fields":{"cloudkit.title":{"value":"Food"}},"forRecord":{"recordName":"list","recordChangeTag":"$tag"},"publicPermission":"NONE","participants":[{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"userRecordName":"$anna"}}},{"type":"USER","permission":"READ_ONLY","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"userRecordName":"$bea"}}}]}}]}"#,
-                    200,
-                    #"{"records":[{"recordType":"cloudkit.share","shortGUID":"$link","publicPermission":"NONE","owner":{"type":"OWNER","acceptanceStatus":"ACCEPTED","permission":"READ_WRITE"},"currentUserParticipant":{"type":"OWNER"},"participants":[{"type":"OWNER"},{"participantId":"<any>","type":"USER","acceptanceStatus":"INVITED","permission":"READ_WRITE"},{"acceptanceStatus":"INVITED","permission":"READ_ONLY"}],"fields":{"cloudkit.title":{"value":"Food"}}}]}"#
-                ),
-                post(
-                    "private/records/lookup",
-                    #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"list"},{"recordName":"milk"}]}"#, 200,
-                    #"{"records":[{"share":{"recordName":"share","zoneID":{"zoneName":"Z"}},"shortGUID":"$link"},{"parent":{"recordName":"list"},"share":"<absent>"}]}"#
-                ),
-            ],
-            sees(["milk", "diary", "share", "list"]),
-            sees(nil, as: "anna"),
-            sees(nil, as: "bea"),
-            [
-                // Links.
-                post(
-                    "public/records/resolve",
-                    #"{"shortGUIDs":[{"value":"$link","shouldFetchRootRecord":true},{"value":"none"}]}"#, 200,
-                    #"{"results":[{"shortGUID":{"value":"$link","shouldFetchRootRecord":true},"containerIdentifier":"iCloud.com.example.Test","databaseScope":"SHARED","zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"share":{"recordName":"share","currentUserParticipant":"<absent>"},"rootRecordName":"list","rootRecord":{"fields":{"title":{"value":"Food"}}},"ownerIdentity":{"userRecordName":"$developer"},"participantType":"USER","participantStatus":"INVITED","participantPermission":"READ_WRITE"},{"shortGUID":{"value":"none"},"serverErrorCode":"NOT_FOUND"}]}"#,
-                    as: "anna"),
-                post(
-                    "public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200,
-                    #"{"results":[{"serverErrorCode":"ACCESS_DENIED"}]}"#, as: "carl"),
-                post(
-                    "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
-                    #"{"results":[{"serverErrorCode":"ACCESS_DENIED","share":"<absent>"}]}"#, as: "carl"),
-                post(
-                    "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
-                    #"{"results":[{"serverErrorCode":"BAD_REQUEST"}]}"#),
-                post(
-                    "public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200,
-                    #"{"results":[{"databaseScope":"PRIVATE","participantType":"OWNER"}]}"#),
-                post("public/records/accept", "{}", 400, #"{"reason":"<has shortGUIDs>"}"#),
-                post(
-                    "public/records/accept", #"{"shortGUIDs":[{"value":"$link"}]}"#, 200,
-                    #"{"results":[{"participantStatus":"ACCEPTED","share":{"currentUserParticipant":{"permission":"READ_WRITE","userIdentity":{"userRecordName":"$anna"}}}}]}"#,
-                    as: "anna"),
-                post(
-                    "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
-                    #"{"results":[{"participantStatus":"ACCEPTED"}]}"#, as: "anna"),
-                post(
-                    "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
-                    #"{"results":[{"participantPermission":"READ_ONLY"}]}"#, as: "bea"),
-            ],
-            sees(["milk", "diary", "list", "share"]),
-            sees(["list", "milk", "share"], as: "anna"),
-            sees(["share", "list", "milk"], as: "bea"),
-            [
-                // The guests.
-                get(
-                    "shared/zones/list", 200,
-                    #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#, as: "anna"),
-                post(
-                    "shared/changes/database", "{}", 200,
-                    #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#,
-                    keeping: ["database": "syncToken"], as: "bea"),
-                post(
-                    "shared/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#,
-                    200,
-                    #"{"zones":[{"records":[{"recordName":"share"},{"recordName":"list"},{"recordName":"milk"}],"moreComing":false}]}"#,
-                    keeping: ["token": "zones[0].syncToken"], as: "bea"),
-                post(
-                    "shared/records/lookup",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"milk"},{"recordName":"diary"},{"recordName":"share"}]}"#,
-                    200,
-                    #"{"records":[{"recordName":"milk"},{"serverErrorCode":"NOT_FOUND"},{"currentUserParticipant":{"permission":"READ_WRITE"}}]}"#,
-                    as: "anna"),
-                post(
-                    "shared/records/modify",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"atomic":false,"operations":[{"operationType":"create","record":{"recordType":"Thing","recordName":"bread","parent":{"recordName":"list"}}},{"operationType":"create","record":{"recordType":"Thing","recordName":"top"}},{"operationType":"forceDelete","record":{"recordName":"list"}},{"operationType":"forceUpdate","record":{"recordName":"diary","recordType":"Thing"}}]}"#,
-                    200,
-                    #"{"records":[{"recordName":"bread","modified":{"userRecordName":"$anna"}},{"serverErrorCode":"ACCESS_DENIED"},{"serverErrorCode":"ACCESS_DENIED"},{"serverErrorCode":"ACCESS_DENIED"}]}"#,
-                    as: "anna"),
-                post(
-                    "shared/records/modify",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"atomic":false,"operations":[{"operationType":"forceUpdate","record":{"recordName":"milk","recordType":"Thing"}},{"operationType":"create","record":{"recordType":"Thing","recordName":"butter","parent":{"recordName":"list"}}},{"operationType":"forceDelete","record":{"recordName":"bread"}},{"operationType":"forceUpdate","record":{"recordName":"share","recordType":"cloudkit.share","fields":{"cloudkit.title":{"value":"Mine"}}}}]}"#,
-                    200,
-                    #"{"records":[{"recordName":"milk","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"recordName":"butter","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"recordName":"bread","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#,
-                    as: "bea"),
-                // CloudKit JS looks for no errors among the items of these two.
-                post(
-                    "shared/assets/upload",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[{"recordType":"Thing","recordName":"milk","fieldName":"photo"},{"recordType":"Thing","fieldName":"photo"}]}"#,
-                    403,
-                    #"{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted","tokens":"<absent>"}"#,
-                    as: "bea"),
-                post(
-                    "shared/assets/rereference",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"assets":[{"recordName":"milk","fieldName":"photo"}]}"#,
-                    403,
-                    #"{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted","assets":"<absent>"}"#,
-                    as: "bea"),
-                post(
-                    "shared/assets/upload",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[{"recordType":"Thing","recordName":"milk","fieldName":"photo"}]}"#,
-                    200, #"{"tokens":[{"recordName":"milk","url":"<any>"}]}"#, as: "anna"),
-                post(
-                    "shared/assets/upload", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[]}"#,
-                    200, #"{"tokens":[]}"#, as: "bea"),
-            ],
-            sees(["milk", "diary", "list", "share", "bread"]),
-            sees(["list", "milk", "share", "bread"], as: "anna"),
-            sees(["share", "list", "milk", "bread"], as: "bea"),
-            [
-                // The owner moves an item out of the list, and back.
-                post(
-                    "private/records/modify",
-                    #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"milk","recordType":"Thing","parent":null}}]}"#
-                ),
-                post(
-                    "shared/changes/zone",
-                    #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"syncToken":"$token"}]}"#,
-                    200,
-                    #"{"zones":[{"records":[{"recordName":"bread"},{"recordName":"milk","deleted":true}]}]}"#,
-                    keeping: ["token": "zones[0].syncToken"], as: "bea"),
-            ],
-            sees(["diary", "list", "share", "bread", "milk"]),
-            sees(["list", "share", "bread"], as: "anna"),
-            sees(["share", "list", "bread"], as: "bea"),
-            [
-                post(
-                    "private/records/modify",
-                    #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"milk","recordType":"Thing","parent":{"recordName":"list"}}}]}"#
-                ),
-                post(
-                    "shared/changes/zone",
-                    #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"syncToken":"$token"}]}"#,
-                    200,
-                    #"{"zones":[{"records":[{"recordName":"milk","deleted":false,"parent":{"recordName":"list"}}]}]}"#,
-                    as: "bea"),
-            ],
-            sees(["diary", "list", "share", "bread", "milk"]),
-            sees(["list", "share", "bread", "milk"], as: "anna"),
-            sees(["share", "list", "bread", "milk"], as: "bea"),
-            [
-                // Leaving, by the share.
-                post(
-                    "shared/records/modify",
-                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"operations":[{"operationType":"forceDelete","record":{"recordName":"share"}}]}"#,
-                    200, #"{"records":[{"recordName":"share","deleted":true}]}"#, as: "bea"),
-                post(
-                    "shared/changes/database", #"{"syncToken":"$database"}"#, 200,
-                    #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"deleted":true}]}"#, as: "bea"
-                ),
-                post(
-                    "private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"share"}]}"#, 200,
-                    #"{"records":[{"participants":[{"type":"OWNER"},{"acceptanceStatus":"ACCEPTED"},{"acceptanceStatus":"REMOVED"}]}]}"#
-                ),
-            ],
-            sees(["diary", "list", "bread", "milk", "share"]),
-            sees(["list", "bread", "milk", "share"], as: "anna"),
-            sees(nil, as: "bea")),
+            get("public/users/caller", as: "anna"),
+            post("public/users/caller", "", 200, "{}", keeping: ["anna": "userRecordName"], as: "anna"),
+            post("public/users/caller", "", 200, "{}", keeping: ["bea": "userRecordName"], as: "bea"),
+            post(
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"List","recordName":"list","fields":{"title":"Food"},"createShortGUID":true}}]}"#,
+                200, #"{"records":[{"recordName":"list","shortGUID":"<any>","share":"<absent>"}]}"#,
+                keeping: ["link": "records[0].shortGUID"]),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"Thing","recordName":"milk","parent":{"recordName":"list"}}},{"operationType":"create","record":{"recordType":"Thing","recordName":"diary"}}]}"#
+            ),
+            // The list has another tag since its first child was saved.
+            post(
+                "private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"list"}]}"#, 200,
+                "{}",
+                keeping: ["tag": "records[0].recordChangeTag"]),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share","recordName":"share","fields":{"cloudkit.title":{"value":"Food"}},"forRecord":{"recordName":"list","recordChangeTag":"$tag"},"publicPermission":"NONE","participants":[{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"userRecordName":"$anna"}}},{"type":"USER","permission":"READ_ONLY","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"userRecordName":"$bea"}}}]}}]}"#,
+                200,
+                #"{"records":[{"recordType":"cloudkit.share","shortGUID":"$link","publicPermission":"NONE","owner":{"type":"OWNER","acceptanceStatus":"ACCEPTED","permission":"READ_WRITE"},"currentUserParticipant":{"type":"OWNER"},"participants":[{"type":"OWNER"},{"participantId":"<any>","type":"USER","acceptanceStatus":"INVITED","permission":"READ_WRITE"},{"acceptanceStatus":"INVITED","permission":"READ_ONLY"}],"fields":{"cloudkit.title":{"value":"Food"}}}]}"#
+            ),
+            post(
+                "private/records/lookup",
+                #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"list"},{"recordName":"milk"}]}"#, 200,
+                #"{"records":[{"share":{"recordName":"share","zoneID":{"zoneName":"Z"}},"shortGUID":"$link"},{"parent":{"recordName":"list"},"share":"<absent>"}]}"#
+            ),
+            // Links.
+            post(
+                "public/records/resolve",
+                #"{"shortGUIDs":[{"value":"$link","shouldFetchRootRecord":true},{"value":"none"}]}"#, 200,
+                #"{"results":[{"shortGUID":{"value":"$link","shouldFetchRootRecord":true},"containerIdentifier":"iCloud.com.example.Test","databaseScope":"SHARED","zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"share":{"recordName":"share","currentUserParticipant":"<absent>"},"rootRecordName":"list","rootRecord":{"fields":{"title":{"value":"Food"}}},"ownerIdentity":{"userRecordName":"$developer"},"participantType":"USER","participantStatus":"INVITED","participantPermission":"READ_WRITE"},{"shortGUID":{"value":"none"},"serverErrorCode":"NOT_FOUND"}]}"#,
+                as: "anna"),
+            post(
+                "public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"serverErrorCode":"ACCESS_DENIED"}]}"#, as: "carl"),
+            post(
+                "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"serverErrorCode":"ACCESS_DENIED","share":"<absent>"}]}"#, as: "carl"),
+            post(
+                "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"serverErrorCode":"BAD_REQUEST"}]}"#),
+            post(
+                "public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"databaseScope":"PRIVATE","participantType":"OWNER"}]}"#),
+            post("public/records/accept", "{}", 400, #"{"reason":"<has shortGUIDs>"}"#),
+            post(
+                "public/records/accept", #"{"shortGUIDs":[{"value":"$link"}]}"#, 200,
+                #"{"results":[{"participantStatus":"ACCEPTED","share":{"currentUserParticipant":{"permission":"READ_WRITE","userIdentity":{"userRecordName":"$anna"}}}}]}"#,
+                as: "anna"),
+            post(
+                "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"participantStatus":"ACCEPTED"}]}"#, as: "anna"),
+            post(
+                "public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"participantPermission":"READ_ONLY"}]}"#, as: "bea"),
+            // CloudKit JS looks for no errors among the items of these two.
+            post(
+                "shared/assets/upload",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[{"recordType":"Thing","recordName":"milk","fieldName":"photo"},{"recordType":"Thing","fieldName":"photo"}]}"#,
+                403,
+                #"{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted","tokens":"<absent>"}"#,
+                as: "bea"),
+            post(
+                "shared/assets/rereference",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"assets":[{"recordName":"milk","fieldName":"photo"}]}"#,
+                403,
+                #"{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted","assets":"<absent>"}"#,
+                as: "bea"),
+            post(
+                "shared/assets/upload",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[{"recordType":"Thing","recordName":"milk","fieldName":"photo"}]}"#,
+                200, #"{"tokens":[{"recordName":"milk","url":"<any>"}]}"#, as: "anna"),
+            post(
+                "shared/assets/upload", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[]}"#,
+                200, #"{"tokens":[]}"#, as: "bea")),
         Scenario(
             "a link tells strangers nothing of the participants, entries without a right admit nobody, and types that a share needs stay",
             get("public/users/caller", as: "bea"),

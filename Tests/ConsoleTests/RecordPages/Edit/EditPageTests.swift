@@ -362,8 +362,7 @@ import Testing
         try await EditStage.run { stage in
             #expect(try await stage.get("record/new?type=Users&zone=Notes").status == .forbidden)
             #expect(try await stage.get("record/edit?zone=Notes&name=nobody").status == .notFound)
-            let empty = try await stage.client.execute(uri: "\(EditStage.there)/record/save?zone=Notes", method: .post)
-            { $0 }
+            let empty = try await stage.post("record/save?zone=Notes", "")
             #expect(empty.status == .badRequest)
         }
     }

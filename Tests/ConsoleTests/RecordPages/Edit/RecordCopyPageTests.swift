@@ -5,6 +5,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// Records that are copied one by one to another place.
@@ -154,11 +155,7 @@ import Testing
 
     @Test func whatCantBeCopiedTakesWhatNeedsItAlong() async throws {
         try await EditStage.run { stage in
-            let room = RecordOperation(
-                .create, recordName: "room", recordType: "Room", fields: ["x": FieldInput(.int64(1))])
-            for result in try await stage.database().modify(ModifyRequest([room], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().save("room", as: .create, type: "Room", in: EditStage.notes, ["x": .int64(1)])
             func reference(_ name: Name, _ action: Reference.Action) -> FieldValue {
                 .reference(Reference(recordName: name, action: action))
             }
@@ -187,9 +184,7 @@ import Testing
                     .create, recordName: Name(name), recordType: "Note",
                     fields: ["room": FieldInput(.reference(Reference(recordName: Name(target), action: .validate)))])
             }
-            for result in try await stage.database().modify(ModifyRequest(circle, zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().apply(circle, in: EditStage.notes)
             let path = "record/copy?zone=Notes&name=a&name=b"
             let refused = try await preview(stage, path, ["database": "public", "existing": "refuse"])
             #expect(refused.contains("A default zone has no atomic batches") && !sends(refused))
@@ -235,9 +230,7 @@ import Testing
             try await stage.save("a", ["rank": .int64(1)])
             try await stage.save("b", ["rank": .int64(1), "brand": .string("new")])
             let there = RecordOperation(.create, recordName: "b", recordType: "Note", fields: fields)
-            for result in try await production.modify(ModifyRequest([there], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await production.apply([there], in: EditStage.notes)
             let path = "record/copy?zone=Notes&name=a&name=b"
             // The field that production lacks belongs to a skipped record.
             let left = try await preview(stage, path, ["environment": "production"])
@@ -280,9 +273,7 @@ import Testing
                 RecordOperation(
                     .create, recordName: "old", recordType: "Note", fields: ["rank": FieldInput(.int64(1))]),
             ]
-            for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().apply(operations, in: EditStage.notes)
             let shown = try await preview(
                 stage, "record/copy?zone=Notes&name=new&name=old", ["environment": "production"])
             #expect(
@@ -307,10 +298,7 @@ import Testing
                 for name in names {
                     pairs.append(("pick", "Notes\n\(name)\n\(try await stage.record(name).recordChangeTag)"))
                 }
-                let body = pairs.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
-                return try await stage.client.execute(
-                    uri: "\(EditStage.there)/picked?zone=Notes", method: .post, body: ByteBuffer(string: body)
-                ) { $0 }
+                return try await stage.post("picked?zone=Notes", pairs)
             }
             // In the same view as the selection.
             #expect(

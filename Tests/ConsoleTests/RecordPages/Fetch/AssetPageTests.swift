@@ -1,5 +1,6 @@
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// Assets on the pages: their links, properties and uploads.
@@ -65,11 +66,8 @@ import Testing
 
     @Test func aTypeWithoutAssetsSaysNothingOfThem() async throws {
         try await EditStage.run { stage in
-            let room = RecordOperation(
-                .create, recordName: "room", recordType: "Room", fields: ["title": FieldInput(.string("x"))])
-            for result in try await stage.database().modify(ModifyRequest([room], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().save(
+                "room", as: .create, type: "Room", in: EditStage.notes, ["title": .string("x")])
             #expect(!(try await stage.page("record?zone=Notes&name=room").contains("data-assets")))
         }
     }

@@ -3,6 +3,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -59,11 +60,7 @@ import Testing
             try await stage.save("a", ["rank": .int64(2)], in: Self.other)
             let production = try await stage.database(.production)
             for result in try await production.modifyZones([.create(EditStage.notes)]) { _ = try result.get() }
-            let save = RecordOperation(
-                .create, recordName: "a", recordType: "Note", fields: ["rank": FieldInput(.int64(1))])
-            for result in try await production.modify(ModifyRequest([save], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await production.save("a", as: .create, type: "Note", in: EditStage.notes, ["rank": .int64(1)])
             let zones = try await stage.page("record/compare?zone=Notes&name=a&other=a&zoneName=Other")
             #expect(zones.contains("1 field differs, 0 are equal."))
             let environments = try await stage.page("record/compare?zone=Notes&name=a&other=a&environment=production")

@@ -3,6 +3,7 @@ import HummingbirdTesting
 import NIOCore
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 /// The tab Fetch in all zones, and its answers about names that are not there.
@@ -56,10 +57,7 @@ import Testing
         try await EditStage.run { stage in
             try await stage.save("far", [:], in: Self.other)
             try await stage.save("gone", ["title": .string("x")])
-            let deletion = RecordOperation(.forceDelete, recordName: "gone")
-            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().delete("gone", in: EditStage.notes)
             let page = try await stage.page("fetch?zone=Notes&names=far%0Agone%0Anobody\(shape)")
             #expect(page.contains(">in Other</a>") && page.contains("record?zone=Other&amp;name=far"))
             #expect(page.contains(/>deleted [^<]* by Developer<\/a>/) && page.matches(of: />restore<\/a>/).count == 1)
@@ -77,10 +75,7 @@ import Testing
         try await EditStage.run { stage in
             try await stage.save("far", [:], in: Self.other)
             try await stage.save("gone", ["title": .string("x")])
-            let deletion = RecordOperation(.forceDelete, recordName: "gone")
-            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().delete("gone", in: EditStage.notes)
             let far = try await stage.page("record?zone=Notes&name=far")
             #expect(
                 far.contains(
@@ -130,11 +125,8 @@ import Testing
     @Test func recordsOfSeveralTypesAreInOneTable() async throws {
         try await EditStage.run { stage in
             try await stage.save("note", ["title": .string("a")])
-            let room = RecordOperation(
-                .create, recordName: "room", recordType: "Room", fields: ["floor": FieldInput(.int64(1))])
-            for result in try await stage.database().modify(ModifyRequest([room], zoneID: EditStage.notes)) {
-                _ = try result.get()
-            }
+            try await stage.database().save(
+                "room", as: .create, type: "Room", in: EditStage.notes, ["floor": .int64(1)])
             let page = try await stage.page("fetch?zone=Notes&names=note%0Aroom%0Anobody&as=table")
             #expect(page.contains("Records of Note, Room; a cell is blank if the type has no such field"))
             #expect(page.matches(of: /<tr class="group">/).count == 3 && page.contains("<span>Not found</span>"))

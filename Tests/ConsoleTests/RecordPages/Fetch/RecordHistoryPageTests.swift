@@ -137,7 +137,7 @@ import Testing
     func invalidRequestsAreExplained(path: String, status: Int) async throws {
         try await onStage { stage in
             try await stage.save("r", [:])
-            let answer = try await stage.client.execute(uri: "\(RequestStage.there)/\(path)", method: .get) { $0 }
+            let answer = try await stage.get("\(path)")
             #expect(answer.status.code == status)
             #expect(String(buffer: answer.body).contains("<main id=\"main\""))
         }

@@ -1,5 +1,6 @@
 import RecordStore
 import Records
+import StoreScenarios
 import Testing
 
 @testable import Console
@@ -16,9 +17,7 @@ import Testing
         let operations = (0..<count).map { number in
             RecordOperation(.forceUpdate, recordName: Name("r\(number)"), recordType: "Note", fields: fields)
         }
-        for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
-            _ = try result.get()
-        }
+        try await stage.database.apply(operations, in: RequestStage.zone)
         return try await stage.page("record?zone=Notes&name=target")
     }
 
@@ -46,9 +45,7 @@ import Testing
                     .forceUpdate, recordName: Name(name), recordType: "Note",
                     parent: parent.map { .record(Name($0)) } ?? .unchanged)
             }
-            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
-                _ = try result.get()
-            }
+            try await stage.database.apply(operations, in: RequestStage.zone)
             let page = try await stage.page("record/delete?zone=Notes&name=target")
             #expect(page.contains("3 records with a DELETE_SELF reference to it are deleted too."))
             #expect(page.contains("1 record with it as parent will keep it from being deleted."))
@@ -92,9 +89,7 @@ import Testing
                     .forceUpdate, recordName: "child", recordType: "Note",
                     fields: ["title": FieldInput(.string("Attic"))], parent: .record("target")),
             ]
-            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
-                _ = try result.get()
-            }
+            try await stage.database.apply(operations, in: RequestStage.zone)
             let page = try await stage.page("record?zone=Notes&name=target")
             let boxes = Self.boxes(page)
             // Children come first at the left, and the parent at the right.
