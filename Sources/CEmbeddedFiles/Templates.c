@@ -10,6 +10,9 @@ static const char admin_sign_in_mustache[] = {
 static const char alone_mustache[] = {
 #embed "../../Templates/alone.mustache" suffix(, 0)
 };
+static const char alone_page_mustache[] = {
+#embed "../../Templates/alone_page.mustache" suffix(, 0)
+};
 static const char asked_mustache[] = {
 #embed "../../Templates/asked.mustache" suffix(, 0)
 };
@@ -30,6 +33,9 @@ static const char builds_mustache[] = {
 };
 static const char bulk_mustache[] = {
 #embed "../../Templates/bulk.mustache" suffix(, 0)
+};
+static const char button_mustache[] = {
+#embed "../../Templates/components/button.mustache" suffix(, 0)
 };
 static const char changed_again_mustache[] = {
 #embed "../../Templates/changed_again.mustache" suffix(, 0)
@@ -72,6 +78,9 @@ static const char composite_rows_mustache[] = {
 };
 static const char confirm_mustache[] = {
 #embed "../../Templates/confirm.mustache" suffix(, 0)
+};
+static const char confirmation_mustache[] = {
+#embed "../../Templates/components/confirmation.mustache" suffix(, 0)
 };
 static const char connect_return_mustache[] = {
 #embed "../../Templates/connect_return.mustache" suffix(, 0)
@@ -219,6 +228,9 @@ static const char link_mustache[] = {
 };
 static const char listing_mustache[] = {
 #embed "../../Templates/components/listing.mustache" suffix(, 0)
+};
+static const char live_mustache[] = {
+#embed "../../Templates/components/live.mustache" suffix(, 0)
 };
 static const char location_map_mustache[] = {
 #embed "../../Templates/location_map.mustache" suffix(, 0)
@@ -512,6 +524,7 @@ static const char who_sees_node_mustache[] = {
 static const struct embedded_file files[] = {
     {"admin_sign_in.mustache", admin_sign_in_mustache},
     {"alone.mustache", alone_mustache},
+    {"alone_page.mustache", alone_page_mustache},
     {"asked.mustache", asked_mustache},
     {"asset_cells.mustache", asset_cells_mustache},
     {"asset_file.mustache", asset_file_mustache},
@@ -519,6 +532,7 @@ static const struct embedded_file files[] = {
     {"bar_chart.mustache", bar_chart_mustache},
     {"builds.mustache", builds_mustache},
     {"bulk.mustache", bulk_mustache},
+    {"button.mustache", button_mustache},
     {"changed_again.mustache", changed_again_mustache},
     {"changes_records.mustache", changes_records_mustache},
     {"changes_zones.mustache", changes_zones_mustache},
@@ -533,6 +547,7 @@ static const struct embedded_file files[] = {
     {"component_page.mustache", component_page_mustache},
     {"composite_rows.mustache", composite_rows_mustache},
     {"confirm.mustache", confirm_mustache},
+    {"confirmation.mustache", confirmation_mustache},
     {"connect_return.mustache", connect_return_mustache},
     {"connect_sign_in.mustache", connect_sign_in_mustache},
     {"desired_keys.mustache", desired_keys_mustache},
@@ -582,6 +597,7 @@ static const struct embedded_file files[] = {
     {"layout.mustache", layout_mustache},
     {"link.mustache", link_mustache},
     {"listing.mustache", listing_mustache},
+    {"live.mustache", live_mustache},
     {"location_map.mustache", location_map_mustache},
     {"mark.mustache", mark_mustache},
     {"menu.mustache", menu_mustache},
