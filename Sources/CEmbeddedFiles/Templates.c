@@ -358,12 +358,6 @@ static const char refusal_mustache[] = {
 static const char refused_form_mustache[] = {
 #embed "../../Templates/refused_form.mustache" suffix(, 0)
 };
-static const char rehearsal_mustache[] = {
-#embed "../../Templates/rehearsal.mustache" suffix(, 0)
-};
-static const char rehearsals_mustache[] = {
-#embed "../../Templates/rehearsals.mustache" suffix(, 0)
-};
 static const char request_mustache[] = {
 #embed "../../Templates/request.mustache" suffix(, 0)
 };
@@ -640,8 +634,6 @@ static const struct embedded_file files[] = {
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
     {"refused_form.mustache", refused_form_mustache},
-    {"rehearsal.mustache", rehearsal_mustache},
-    {"rehearsals.mustache", rehearsals_mustache},
     {"request.mustache", request_mustache},
     {"request_body.mustache", request_body_mustache},
     {"requests.mustache", requests_mustache},
