@@ -73,9 +73,6 @@ static const char complaint_mustache[] = {
 static const char component_page_mustache[] = {
 #embed "../../Templates/components/component_page.mustache" suffix(, 0)
 };
-static const char composite_rows_mustache[] = {
-#embed "../../Templates/composite_rows.mustache" suffix(, 0)
-};
 static const char confirm_mustache[] = {
 #embed "../../Templates/confirm.mustache" suffix(, 0)
 };
@@ -193,17 +190,8 @@ static const char home_mustache[] = {
 static const char importing_mustache[] = {
 #embed "../../Templates/importing.mustache" suffix(, 0)
 };
-static const char index_cells_mustache[] = {
-#embed "../../Templates/index_cells.mustache" suffix(, 0)
-};
-static const char index_row_mustache[] = {
-#embed "../../Templates/index_row.mustache" suffix(, 0)
-};
-static const char index_works_mustache[] = {
-#embed "../../Templates/index_works.mustache" suffix(, 0)
-};
-static const char indexes_mustache[] = {
-#embed "../../Templates/indexes.mustache" suffix(, 0)
+static const char index_cell_mustache[] = {
+#embed "../../Templates/components/index_cell.mustache" suffix(, 0)
 };
 static const char inline_mustache[] = {
 #embed "../../Templates/components/inline.mustache" suffix(, 0)
@@ -539,7 +527,6 @@ static const struct embedded_file files[] = {
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"component_page.mustache", component_page_mustache},
-    {"composite_rows.mustache", composite_rows_mustache},
     {"confirm.mustache", confirm_mustache},
     {"confirmation.mustache", confirmation_mustache},
     {"connect_return.mustache", connect_return_mustache},
@@ -579,10 +566,7 @@ static const struct embedded_file files[] = {
     {"grants.mustache", grants_mustache},
     {"home.mustache", home_mustache},
     {"importing.mustache", importing_mustache},
-    {"index_cells.mustache", index_cells_mustache},
-    {"index_row.mustache", index_row_mustache},
-    {"index_works.mustache", index_works_mustache},
-    {"indexes.mustache", indexes_mustache},
+    {"index_cell.mustache", index_cell_mustache},
     {"inline.mustache", inline_mustache},
     {"invitation.mustache", invitation_mustache},
     {"job_progress.mustache", job_progress_mustache},
