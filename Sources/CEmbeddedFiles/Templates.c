@@ -244,12 +244,6 @@ static const char note_mustache[] = {
 static const char notice_mustache[] = {
 #embed "../../Templates/notice.mustache" suffix(, 0)
 };
-static const char notification_rows_mustache[] = {
-#embed "../../Templates/notification_rows.mustache" suffix(, 0)
-};
-static const char notifications_mustache[] = {
-#embed "../../Templates/notifications.mustache" suffix(, 0)
-};
 static const char object_mustache[] = {
 #embed "../../Templates/object.mustache" suffix(, 0)
 };
@@ -411,6 +405,9 @@ static const char sync_lane_mustache[] = {
 };
 static const char table_mustache[] = {
 #embed "../../Templates/components/table.mustache" suffix(, 0)
+};
+static const char test_device_mustache[] = {
+#embed "../../Templates/components/test_device.mustache" suffix(, 0)
 };
 static const char timeline_mustache[] = {
 #embed "../../Templates/timeline.mustache" suffix(, 0)
@@ -584,8 +581,6 @@ static const struct embedded_file files[] = {
     {"no_feed.mustache", no_feed_mustache},
     {"note.mustache", note_mustache},
     {"notice.mustache", notice_mustache},
-    {"notification_rows.mustache", notification_rows_mustache},
-    {"notifications.mustache", notifications_mustache},
     {"object.mustache", object_mustache},
     {"objects_entity.mustache", objects_entity_mustache},
     {"others.mustache", others_mustache},
@@ -640,6 +635,7 @@ static const struct embedded_file files[] = {
     {"sync_ages.mustache", sync_ages_mustache},
     {"sync_lane.mustache", sync_lane_mustache},
     {"table.mustache", table_mustache},
+    {"test_device.mustache", test_device_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},
     {"token_ahead.mustache", token_ahead_mustache},
