@@ -31,11 +31,11 @@ static const char bar_chart_mustache[] = {
 static const char builds_mustache[] = {
 #embed "../../Templates/builds.mustache" suffix(, 0)
 };
-static const char bulk_mustache[] = {
-#embed "../../Templates/bulk.mustache" suffix(, 0)
-};
 static const char button_mustache[] = {
 #embed "../../Templates/components/button.mustache" suffix(, 0)
+};
+static const char change_form_mustache[] = {
+#embed "../../Templates/components/change_form.mustache" suffix(, 0)
 };
 static const char changed_again_mustache[] = {
 #embed "../../Templates/changed_again.mustache" suffix(, 0)
@@ -510,8 +510,8 @@ static const struct embedded_file files[] = {
     {"asset_table.mustache", asset_table_mustache},
     {"bar_chart.mustache", bar_chart_mustache},
     {"builds.mustache", builds_mustache},
-    {"bulk.mustache", bulk_mustache},
     {"button.mustache", button_mustache},
+    {"change_form.mustache", change_form_mustache},
     {"changed_again.mustache", changed_again_mustache},
     {"changes_records.mustache", changes_records_mustache},
     {"changes_zones.mustache", changes_zones_mustache},
