@@ -364,9 +364,6 @@ static const char search_group_mustache[] = {
 static const char section_mustache[] = {
 #embed "../../Templates/components/section.mustache" suffix(, 0)
 };
-static const char share_mustache[] = {
-#embed "../../Templates/share.mustache" suffix(, 0)
-};
 static const char share_link_mustache[] = {
 #embed "../../Templates/share_link.mustache" suffix(, 0)
 };
@@ -621,7 +618,6 @@ static const struct embedded_file files[] = {
     {"schema_changes.mustache", schema_changes_mustache},
     {"search_group.mustache", search_group_mustache},
     {"section.mustache", section_mustache},
-    {"share.mustache", share_mustache},
     {"share_link.mustache", share_link_mustache},
     {"share_people.mustache", share_people_mustache},
     {"shortcuts.mustache", shortcuts_mustache},
