@@ -4,9 +4,6 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 // Arrays of their own, because early compilers with #embed crash on it in a compound literal.
-static const char admin_sign_in_mustache[] = {
-#embed "../../Templates/admin_sign_in.mustache" suffix(, 0)
-};
 static const char alone_mustache[] = {
 #embed "../../Templates/alone.mustache" suffix(, 0)
 };
@@ -78,12 +75,6 @@ static const char confirm_mustache[] = {
 };
 static const char confirmation_mustache[] = {
 #embed "../../Templates/components/confirmation.mustache" suffix(, 0)
-};
-static const char connect_return_mustache[] = {
-#embed "../../Templates/connect_return.mustache" suffix(, 0)
-};
-static const char connect_sign_in_mustache[] = {
-#embed "../../Templates/connect_sign_in.mustache" suffix(, 0)
 };
 static const char desired_keys_mustache[] = {
 #embed "../../Templates/desired_keys.mustache" suffix(, 0)
@@ -187,6 +178,9 @@ static const char grants_mustache[] = {
 static const char home_mustache[] = {
 #embed "../../Templates/home.mustache" suffix(, 0)
 };
+static const char icloud_sign_in_mustache[] = {
+#embed "../../Templates/components/icloud_sign_in.mustache" suffix(, 0)
+};
 static const char importing_mustache[] = {
 #embed "../../Templates/importing.mustache" suffix(, 0)
 };
@@ -258,6 +252,9 @@ static const char page_head_mustache[] = {
 };
 static const char paragraph_mustache[] = {
 #embed "../../Templates/components/paragraph.mustache" suffix(, 0)
+};
+static const char password_form_mustache[] = {
+#embed "../../Templates/components/password_form.mustache" suffix(, 0)
 };
 static const char picking_mustache[] = {
 #embed "../../Templates/picking.mustache" suffix(, 0)
@@ -376,11 +373,8 @@ static const char shortcuts_mustache[] = {
 static const char sign_in_mustache[] = {
 #embed "../../Templates/sign_in.mustache" suffix(, 0)
 };
-static const char sign_in_end_mustache[] = {
-#embed "../../Templates/sign_in_end.mustache" suffix(, 0)
-};
-static const char signed_in_mustache[] = {
-#embed "../../Templates/signed_in.mustache" suffix(, 0)
+static const char sign_in_result_mustache[] = {
+#embed "../../Templates/components/sign_in_result.mustache" suffix(, 0)
 };
 static const char since_mustache[] = {
 #embed "../../Templates/since.mustache" suffix(, 0)
@@ -426,9 +420,6 @@ static const char token_forms_mustache[] = {
 };
 static const char token_lesson_mustache[] = {
 #embed "../../Templates/token_lesson.mustache" suffix(, 0)
-};
-static const char turned_away_mustache[] = {
-#embed "../../Templates/turned_away.mustache" suffix(, 0)
 };
 static const char type_mustache[] = {
 #embed "../../Templates/type.mustache" suffix(, 0)
@@ -498,7 +489,6 @@ static const char who_sees_node_mustache[] = {
 };
 
 static const struct embedded_file files[] = {
-    {"admin_sign_in.mustache", admin_sign_in_mustache},
     {"alone.mustache", alone_mustache},
     {"alone_page.mustache", alone_page_mustache},
     {"asked.mustache", asked_mustache},
@@ -523,8 +513,6 @@ static const struct embedded_file files[] = {
     {"component_page.mustache", component_page_mustache},
     {"confirm.mustache", confirm_mustache},
     {"confirmation.mustache", confirmation_mustache},
-    {"connect_return.mustache", connect_return_mustache},
-    {"connect_sign_in.mustache", connect_sign_in_mustache},
     {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
     {"differences.mustache", differences_mustache},
@@ -559,6 +547,7 @@ static const struct embedded_file files[] = {
     {"gauge.mustache", gauge_mustache},
     {"grants.mustache", grants_mustache},
     {"home.mustache", home_mustache},
+    {"icloud_sign_in.mustache", icloud_sign_in_mustache},
     {"importing.mustache", importing_mustache},
     {"index_cell.mustache", index_cell_mustache},
     {"inline.mustache", inline_mustache},
@@ -583,6 +572,7 @@ static const struct embedded_file files[] = {
     {"others.mustache", others_mustache},
     {"page_head.mustache", page_head_mustache},
     {"paragraph.mustache", paragraph_mustache},
+    {"password_form.mustache", password_form_mustache},
     {"picking.mustache", picking_mustache},
     {"preview.mustache", preview_mustache},
     {"query.mustache", query_mustache},
@@ -622,8 +612,7 @@ static const struct embedded_file files[] = {
     {"share_people.mustache", share_people_mustache},
     {"shortcuts.mustache", shortcuts_mustache},
     {"sign_in.mustache", sign_in_mustache},
-    {"sign_in_end.mustache", sign_in_end_mustache},
-    {"signed_in.mustache", signed_in_mustache},
+    {"sign_in_result.mustache", sign_in_result_mustache},
     {"since.mustache", since_mustache},
     {"storage_meter.mustache", storage_meter_mustache},
     {"subscription.mustache", subscription_mustache},
@@ -639,7 +628,6 @@ static const struct embedded_file files[] = {
     {"token_comparison.mustache", token_comparison_mustache},
     {"token_forms.mustache", token_forms_mustache},
     {"token_lesson.mustache", token_lesson_mustache},
-    {"turned_away.mustache", turned_away_mustache},
     {"type.mustache", type_mustache},
     {"user_field.mustache", user_field_mustache},
     {"value_action.mustache", value_action_mustache},
