@@ -32,4 +32,4 @@ if (link) {
 }
 
 // The window that comes back by the token's redirect. The page that opened it goes on.
-if (document.querySelector('[data-back-from-icloud]') && window.opener) window.close()
+if (document.body.matches('.alone') && window.opener) window.close()

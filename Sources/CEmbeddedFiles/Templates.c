@@ -4,11 +4,11 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 // Arrays of their own, because early compilers with #embed crash on it in a compound literal.
-static const char admin_sign_in_mustache[] = {
-#embed "../../Templates/admin_sign_in.mustache" suffix(, 0)
-};
 static const char alone_mustache[] = {
 #embed "../../Templates/alone.mustache" suffix(, 0)
+};
+static const char alone_page_mustache[] = {
+#embed "../../Templates/alone_page.mustache" suffix(, 0)
 };
 static const char asked_mustache[] = {
 #embed "../../Templates/asked.mustache" suffix(, 0)
@@ -28,8 +28,11 @@ static const char bar_chart_mustache[] = {
 static const char builds_mustache[] = {
 #embed "../../Templates/builds.mustache" suffix(, 0)
 };
-static const char bulk_mustache[] = {
-#embed "../../Templates/bulk.mustache" suffix(, 0)
+static const char button_mustache[] = {
+#embed "../../Templates/components/button.mustache" suffix(, 0)
+};
+static const char change_form_mustache[] = {
+#embed "../../Templates/components/change_form.mustache" suffix(, 0)
 };
 static const char changed_again_mustache[] = {
 #embed "../../Templates/changed_again.mustache" suffix(, 0)
@@ -67,17 +70,11 @@ static const char complaint_mustache[] = {
 static const char component_page_mustache[] = {
 #embed "../../Templates/components/component_page.mustache" suffix(, 0)
 };
-static const char composite_rows_mustache[] = {
-#embed "../../Templates/composite_rows.mustache" suffix(, 0)
-};
 static const char confirm_mustache[] = {
 #embed "../../Templates/confirm.mustache" suffix(, 0)
 };
-static const char connect_return_mustache[] = {
-#embed "../../Templates/connect_return.mustache" suffix(, 0)
-};
-static const char connect_sign_in_mustache[] = {
-#embed "../../Templates/connect_sign_in.mustache" suffix(, 0)
+static const char confirmation_mustache[] = {
+#embed "../../Templates/components/confirmation.mustache" suffix(, 0)
 };
 static const char desired_keys_mustache[] = {
 #embed "../../Templates/desired_keys.mustache" suffix(, 0)
@@ -181,20 +178,14 @@ static const char grants_mustache[] = {
 static const char home_mustache[] = {
 #embed "../../Templates/home.mustache" suffix(, 0)
 };
+static const char icloud_sign_in_mustache[] = {
+#embed "../../Templates/components/icloud_sign_in.mustache" suffix(, 0)
+};
 static const char importing_mustache[] = {
 #embed "../../Templates/importing.mustache" suffix(, 0)
 };
-static const char index_cells_mustache[] = {
-#embed "../../Templates/index_cells.mustache" suffix(, 0)
-};
-static const char index_row_mustache[] = {
-#embed "../../Templates/index_row.mustache" suffix(, 0)
-};
-static const char index_works_mustache[] = {
-#embed "../../Templates/index_works.mustache" suffix(, 0)
-};
-static const char indexes_mustache[] = {
-#embed "../../Templates/indexes.mustache" suffix(, 0)
+static const char index_cell_mustache[] = {
+#embed "../../Templates/components/index_cell.mustache" suffix(, 0)
 };
 static const char inline_mustache[] = {
 #embed "../../Templates/components/inline.mustache" suffix(, 0)
@@ -220,6 +211,9 @@ static const char link_mustache[] = {
 static const char listing_mustache[] = {
 #embed "../../Templates/components/listing.mustache" suffix(, 0)
 };
+static const char live_mustache[] = {
+#embed "../../Templates/components/live.mustache" suffix(, 0)
+};
 static const char location_map_mustache[] = {
 #embed "../../Templates/location_map.mustache" suffix(, 0)
 };
@@ -244,12 +238,6 @@ static const char note_mustache[] = {
 static const char notice_mustache[] = {
 #embed "../../Templates/notice.mustache" suffix(, 0)
 };
-static const char notification_rows_mustache[] = {
-#embed "../../Templates/notification_rows.mustache" suffix(, 0)
-};
-static const char notifications_mustache[] = {
-#embed "../../Templates/notifications.mustache" suffix(, 0)
-};
 static const char object_mustache[] = {
 #embed "../../Templates/object.mustache" suffix(, 0)
 };
@@ -264,6 +252,9 @@ static const char page_head_mustache[] = {
 };
 static const char paragraph_mustache[] = {
 #embed "../../Templates/components/paragraph.mustache" suffix(, 0)
+};
+static const char password_form_mustache[] = {
+#embed "../../Templates/components/password_form.mustache" suffix(, 0)
 };
 static const char picking_mustache[] = {
 #embed "../../Templates/picking.mustache" suffix(, 0)
@@ -346,12 +337,6 @@ static const char refusal_mustache[] = {
 static const char refused_form_mustache[] = {
 #embed "../../Templates/refused_form.mustache" suffix(, 0)
 };
-static const char rehearsal_mustache[] = {
-#embed "../../Templates/rehearsal.mustache" suffix(, 0)
-};
-static const char rehearsals_mustache[] = {
-#embed "../../Templates/rehearsals.mustache" suffix(, 0)
-};
 static const char request_mustache[] = {
 #embed "../../Templates/request.mustache" suffix(, 0)
 };
@@ -376,9 +361,6 @@ static const char search_group_mustache[] = {
 static const char section_mustache[] = {
 #embed "../../Templates/components/section.mustache" suffix(, 0)
 };
-static const char share_mustache[] = {
-#embed "../../Templates/share.mustache" suffix(, 0)
-};
 static const char share_link_mustache[] = {
 #embed "../../Templates/share_link.mustache" suffix(, 0)
 };
@@ -391,11 +373,8 @@ static const char shortcuts_mustache[] = {
 static const char sign_in_mustache[] = {
 #embed "../../Templates/sign_in.mustache" suffix(, 0)
 };
-static const char sign_in_end_mustache[] = {
-#embed "../../Templates/sign_in_end.mustache" suffix(, 0)
-};
-static const char signed_in_mustache[] = {
-#embed "../../Templates/signed_in.mustache" suffix(, 0)
+static const char sign_in_result_mustache[] = {
+#embed "../../Templates/components/sign_in_result.mustache" suffix(, 0)
 };
 static const char since_mustache[] = {
 #embed "../../Templates/since.mustache" suffix(, 0)
@@ -418,6 +397,9 @@ static const char sync_lane_mustache[] = {
 static const char table_mustache[] = {
 #embed "../../Templates/components/table.mustache" suffix(, 0)
 };
+static const char test_device_mustache[] = {
+#embed "../../Templates/components/test_device.mustache" suffix(, 0)
+};
 static const char timeline_mustache[] = {
 #embed "../../Templates/timeline.mustache" suffix(, 0)
 };
@@ -438,9 +420,6 @@ static const char token_forms_mustache[] = {
 };
 static const char token_lesson_mustache[] = {
 #embed "../../Templates/token_lesson.mustache" suffix(, 0)
-};
-static const char turned_away_mustache[] = {
-#embed "../../Templates/turned_away.mustache" suffix(, 0)
 };
 static const char type_mustache[] = {
 #embed "../../Templates/type.mustache" suffix(, 0)
@@ -510,15 +489,16 @@ static const char who_sees_node_mustache[] = {
 };
 
 static const struct embedded_file files[] = {
-    {"admin_sign_in.mustache", admin_sign_in_mustache},
     {"alone.mustache", alone_mustache},
+    {"alone_page.mustache", alone_page_mustache},
     {"asked.mustache", asked_mustache},
     {"asset_cells.mustache", asset_cells_mustache},
     {"asset_file.mustache", asset_file_mustache},
     {"asset_table.mustache", asset_table_mustache},
     {"bar_chart.mustache", bar_chart_mustache},
     {"builds.mustache", builds_mustache},
-    {"bulk.mustache", bulk_mustache},
+    {"button.mustache", button_mustache},
+    {"change_form.mustache", change_form_mustache},
     {"changed_again.mustache", changed_again_mustache},
     {"changes_records.mustache", changes_records_mustache},
     {"changes_zones.mustache", changes_zones_mustache},
@@ -531,10 +511,8 @@ static const struct embedded_file files[] = {
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"component_page.mustache", component_page_mustache},
-    {"composite_rows.mustache", composite_rows_mustache},
     {"confirm.mustache", confirm_mustache},
-    {"connect_return.mustache", connect_return_mustache},
-    {"connect_sign_in.mustache", connect_sign_in_mustache},
+    {"confirmation.mustache", confirmation_mustache},
     {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
     {"differences.mustache", differences_mustache},
@@ -569,11 +547,9 @@ static const struct embedded_file files[] = {
     {"gauge.mustache", gauge_mustache},
     {"grants.mustache", grants_mustache},
     {"home.mustache", home_mustache},
+    {"icloud_sign_in.mustache", icloud_sign_in_mustache},
     {"importing.mustache", importing_mustache},
-    {"index_cells.mustache", index_cells_mustache},
-    {"index_row.mustache", index_row_mustache},
-    {"index_works.mustache", index_works_mustache},
-    {"indexes.mustache", indexes_mustache},
+    {"index_cell.mustache", index_cell_mustache},
     {"inline.mustache", inline_mustache},
     {"invitation.mustache", invitation_mustache},
     {"job_progress.mustache", job_progress_mustache},
@@ -582,6 +558,7 @@ static const struct embedded_file files[] = {
     {"layout.mustache", layout_mustache},
     {"link.mustache", link_mustache},
     {"listing.mustache", listing_mustache},
+    {"live.mustache", live_mustache},
     {"location_map.mustache", location_map_mustache},
     {"mark.mustache", mark_mustache},
     {"menu.mustache", menu_mustache},
@@ -590,13 +567,12 @@ static const struct embedded_file files[] = {
     {"no_feed.mustache", no_feed_mustache},
     {"note.mustache", note_mustache},
     {"notice.mustache", notice_mustache},
-    {"notification_rows.mustache", notification_rows_mustache},
-    {"notifications.mustache", notifications_mustache},
     {"object.mustache", object_mustache},
     {"objects_entity.mustache", objects_entity_mustache},
     {"others.mustache", others_mustache},
     {"page_head.mustache", page_head_mustache},
     {"paragraph.mustache", paragraph_mustache},
+    {"password_form.mustache", password_form_mustache},
     {"picking.mustache", picking_mustache},
     {"preview.mustache", preview_mustache},
     {"query.mustache", query_mustache},
@@ -624,8 +600,6 @@ static const struct embedded_file files[] = {
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
     {"refused_form.mustache", refused_form_mustache},
-    {"rehearsal.mustache", rehearsal_mustache},
-    {"rehearsals.mustache", rehearsals_mustache},
     {"request.mustache", request_mustache},
     {"request_body.mustache", request_body_mustache},
     {"requests.mustache", requests_mustache},
@@ -634,13 +608,11 @@ static const struct embedded_file files[] = {
     {"schema_changes.mustache", schema_changes_mustache},
     {"search_group.mustache", search_group_mustache},
     {"section.mustache", section_mustache},
-    {"share.mustache", share_mustache},
     {"share_link.mustache", share_link_mustache},
     {"share_people.mustache", share_people_mustache},
     {"shortcuts.mustache", shortcuts_mustache},
     {"sign_in.mustache", sign_in_mustache},
-    {"sign_in_end.mustache", sign_in_end_mustache},
-    {"signed_in.mustache", signed_in_mustache},
+    {"sign_in_result.mustache", sign_in_result_mustache},
     {"since.mustache", since_mustache},
     {"storage_meter.mustache", storage_meter_mustache},
     {"subscription.mustache", subscription_mustache},
@@ -648,6 +620,7 @@ static const struct embedded_file files[] = {
     {"sync_ages.mustache", sync_ages_mustache},
     {"sync_lane.mustache", sync_lane_mustache},
     {"table.mustache", table_mustache},
+    {"test_device.mustache", test_device_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},
     {"token_ahead.mustache", token_ahead_mustache},
@@ -655,7 +628,6 @@ static const struct embedded_file files[] = {
     {"token_comparison.mustache", token_comparison_mustache},
     {"token_forms.mustache", token_forms_mustache},
     {"token_lesson.mustache", token_lesson_mustache},
-    {"turned_away.mustache", turned_away_mustache},
     {"type.mustache", type_mustache},
     {"user_field.mustache", user_field_mustache},
     {"value_action.mustache", value_action_mustache},

@@ -32,7 +32,7 @@ extension ConnectActions {
             throw RecordError(.notFound, "This sign-in has expired; start it again on the page Connected containers")
         }
         if signIn.outcome == .connected { return .redirect(Self.connectedAddress) }
-        var answer = try alone(SignInWaitView(signIn))
+        var answer = try alone(ComponentPage(waitingFor: signIn))
         // The window of the sign-in has to find this one, to post its message.
         answer.headers[.crossOriginOpenerPolicy] = "same-origin-allow-popups"
         return .response(answer)
@@ -81,7 +81,8 @@ extension ConnectActions {
             )
         }
         let next = FormFields.url(Self.signInPath, [("id", id)])
-        var response = try alone(SignInReturnView(next: next, script: console.renderer.staticFiles.url("connect.js")))
+        var response = try alone(
+            AlonePage(backFromICloud: next, script: console.renderer.staticFiles.url("connect.js")))
         // A window that the console opened closes itself.
         response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
         return .response(response)

@@ -102,48 +102,47 @@ enum ConnectView {
     }
 }
 
-/// The page that waits for a sign-in at iCloud.
-struct SignInWaitView: Page {
-    static let template = "connect_sign_in"
-    static let tab = Tab.home
+/// The link to a sign-in at iCloud, which a script opens in a window of its own.
+struct ICloudSignIn: Component {
+    static let template = "icloud_sign_in"
 
-    let title: String
-    let container: String
-    let environment: String
     /// The page of iCloud.
     let address: String
     let id: String
-    /// The reason why the sign-in failed; `nil` while it is under way.
-    let failure: String?
-    let again: String
+}
 
-    init(_ signIn: SignInsUnderWay.SignIn) {
-        title = "Sign in to iCloud"
-        container = signIn.attempt.container.description
-        environment = signIn.attempt.environment.rawValue
-        address = signIn.signInURL
-        id = signIn.id
-        failure = if case .failed(let reason)? = signIn.outcome { reason } else { nil }
-        again = ConnectActions.path
+extension ComponentPage {
+    /// The page that waits for a sign-in at iCloud.
+    init(waitingFor signIn: SignInsUnderWay.SignIn) {
+        let place: Inline =
+            "\(strong: signIn.attempt.container.description), \(signIn.attempt.environment.inline)"
+        let parts: [any Component] =
+            if case .failed(let reason)? = signIn.outcome {
+                [Note(bad: reason)]
+            } else {
+                [
+                    Live(
+                        "signing", until: "The sign-in has ended", reloads: true,
+                        [
+                            Paragraph(
+                                "Skylight asks iCloud for access to your data in \(place). You sign in at Apple; Skylight gets a token, and keeps it on this machine."
+                            ), ICloudSignIn(address: signIn.signInURL, id: signIn.id),
+                        ])
+                ]
+            }
+        self.init(
+            nil,
+            PageHead("Sign in to iCloud", actions: [.button("Connected containers", ConnectActions.path)]), parts)
     }
 }
 
-/// The page to which a sign-in at iCloud comes back. The session's cookie does not come with it, so it leads on to the
-/// console.
-struct SignInReturnView: Page {
-    static let template = "connect_return"
-    static let tab = Tab.home
-
-    let title = "Back from iCloud"
-    let script: String
-    let next: String
-    /// The content of the tag that leads on.
-    let refresh: String
-
-    init(next: String, script: String) {
-        self.script = script
-        self.next = next
-        refresh = "0; url=\(next)"
+extension AlonePage {
+    /// The page to which a sign-in at iCloud comes back. The session's cookie does not come with it, so it leads on to
+    /// the console.
+    init(backFromICloud next: String, script: String) {
+        self.init(
+            "Back from iCloud", isOfConsole: true, script: script, next: next,
+            [Paragraph("The sign-in has ended."), Paragraph.actions([.go("Continue", next)])])
     }
 }
 

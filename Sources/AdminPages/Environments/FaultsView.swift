@@ -6,122 +6,113 @@ internal import Records
 internal import RequestLog
 
 /// The fault injection page: the available faults, and the active ones.
-package struct FaultsView: Page {
-    package static let template = "rehearsals"
-    package static let tab = Tab.rehearsals
+package enum FaultsView {
+    /// The id of the form of what happens once, which leads to a question.
+    private static let once = "once"
 
-    /// An active fault, with the form that stops it.
-    struct Active: ViewModel {
-        /// The id of the form.
-        let id: String
-        let title: String
-        let name: String
-        let area: String
-        let remaining: String?
-        /// The items that fail, such as `1 of 3 items with CONFLICT`.
-        let items: String?
-        let since: ValueView
-        let until: ValueView?
-        let fields: [Frame.Hidden]
-    }
-
-    /// The faults of a kind of work.
-    struct Group: ViewModel {
-        let title: String
-        let rows: [Row]
-    }
-
-    struct Row: ViewModel {
-        let title: String
-        let name: String
-        let effect: String
-        let advice: String
-        /// The switches that are on, one for each scope.
-        let stops: [Stop]
-        /// True if the fault has a switch that is off.
-        let isOff: Bool
-        /// True for a one-time action, with a confirmation page.
-        let isAct: Bool
-        /// The reason why the action is not possible here.
-        let obstacle: String?
-        /// The choice of the items that fail; `nil` for faults of whole requests.
-        let items: ItemChoice?
-    }
-
-    /// The items of a batch that a fault fails: every n-th, with a code.
-    struct ItemChoice: ViewModel {
-        let every: String
-        let most: String
-        let codes: [Choice]
-
-        init(_ standard: FailingItems) {
-            every = String(standard.every)
-            most = String(FailingItems.everyRange.upperBound)
-            codes = FailingItems.Code.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == standard.code) }
-        }
-    }
-
-    /// A switch of a form among the active faults.
-    struct Stop: ViewModel {
-        let form: String
-        let text: String
-        let label: String
-    }
-
-    package let title = Self.tab.title
-    let active: [Active]
-    let groups: [Group]
-    let areas: [Choice]
-    /// All clients, then each that was seen; empty if none was.
-    let clients: [Choice]
-    let mostMinutes: String
-    /// The zones that actions can affect.
-    let zones: [Choice]
-    let environment: String
-    let container: String
-    let hidden: [Frame.Hidden]
-    let start: String
-    let stop: String
-    let confirm: String
-
-    package static func load(_ visit: Visit) -> FaultsView {
-        let active = visit.console.faults.active.enumerated().map { (fault: $1, shown: Active($1, number: $0)) }
-        func row(_ fault: InjectedFault) -> Row {
-            let own = active.filter { $0.fault.fault == fault }.map(\.shown)
-            let isAct = fault.kind == .act
-            return Row(
-                title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
-                stops: own.map { shown in
-                    own.count == 1
-                        ? Stop(form: shown.id, text: "On", label: fault.title)
-                        : Stop(form: shown.id, text: "On \(shown.area)", label: "\(fault.title), \(shown.area)")
-                },
-                isOff: own.isEmpty && !isAct, isAct: isAct, obstacle: isAct ? obstacle(to: fault, visit) : nil,
-                items: fault == .partialFailure ? ItemChoice(.standard) : nil)
-        }
-        let ordered = InjectedFault.sync + InjectedFault.allCases.filter { !InjectedFault.sync.contains($0) }
+    package static func load(_ visit: Visit) -> ComponentPage {
         let place = visit.place
-        let isOwner = place.address.scope == .private
-        return FaultsView(
-            active: active.map(\.shown),
-            groups: InjectedFault.Topic.allCases.map { topic in
-                Group(title: topic.rawValue, rows: ordered.filter { $0.topic == topic }.map(row))
-            },
-            areas: FaultScope.allCases(in: visit).map {
-                Choice($0.value(in: place), $0.area(in: place).description, isSelected: false)
-            },
-            clients: clients(visit), mostMinutes: String(FaultInjection.minutesLimit),
-            zones: (isOwner ? visit.customZones : []).map { zone in
-                Choice(
-                    place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
-                    isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
-            },
-            environment: place.address.environment.rawValue, container: place.address.container.description,
-            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            start: place.link("rehearsals/start"),
-            stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm")
+        let active = visit.console.faults.active.enumerated().map { Active($1, number: $0, at: place) }
+        let ordered = InjectedFault.sync + InjectedFault.allCases.filter { !InjectedFault.sync.contains($0) }
+        let groups = InjectedFault.Topic.allCases.map { topic in
+            Table.Group(
+                Inline(topic.rawValue), ordered.filter { $0.topic == topic }.map { row($0, active: active, visit) })
+        }
+        var parts: [any Component] = []
+        if !active.isEmpty { parts.append(Section("on", "Active", [Listing(active.map(\.line), style: "people")])) }
+        parts.append(Form.choosing("rehearsals/confirm", at: place, id: once, zoneFields(visit), button: nil))
+        parts.append(
+            Form(
+                .around, place.link("rehearsals/start"),
+                hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, fields(visit),
+                buttons: [],
+                around: [
+                    Table(
+                        "Rehearsals", style: .cards,
+                        [
+                            "rehearsal", .actions("effect", "userdata"), .actions("advice", "userdata"),
+                            .actions("switch"),
+                        ], groups: groups, noMatch: "No rehearsal matches.")
+                ]))
+        return ComponentPage(
+            .rehearsals,
+            PageHead(
+                Tab.rehearsals.title,
+                [
+                    "Rehearsals inject faults that CloudKit clients rarely see, as often as you like. They affect requests to the web services; the console always shows the stored data. The header `X-Skylight-Rehearse` starts one for a single request. Every affected response names its rehearsals in `X-Skylight-Rehearsal`."
+                ], narrowing: "Filter rehearsals"), parts)
     }
 
+    private static func row(_ fault: InjectedFault, active: [Active], _ visit: Visit) -> Table.Row {
+        let own = active.filter { $0.fault == fault }
+        var buttons = own.map { active in
+            own.count == 1
+                ? Form.Button("On", act: nil, label: fault.title, form: active.id, isOn: true)
+                : Form.Button(
+                    "On \(active.area)", act: nil, label: "\(fault.title), \(active.area)", form: active.id, isOn: true)
+        }
+        let obstacle = fault.kind == .act ? obstacle(to: fault, visit) : nil
+        if fault.kind == .act {
+            if obstacle == nil {
+                buttons.append(
+                    Form.Button(
+                        "Once…", act: fault.rawValue, name: "start", style: "danger", label: "\(fault.title)…",
+                        form: once))
+            }
+        } else if own.isEmpty {
+            buttons.append(
+                Form.Button("Off", act: fault.rawValue, name: "start", label: fault.title, isOn: false))
+        }
+        let lead: Inline = obstacle.map { Inline.faint(Inline($0)) } ?? ""
+        let words = [fault.title, fault.rawValue, fault.effect, fault.advice].joined(separator: " ").lowercased()
+        return Table.Row(
+            [
+                .lines([Inline("\(strong: fault.title)"), .faint(.code(fault.rawValue))]),
+                fault == .partialFailure
+                    ? Inline.lines([Inline(fault.effect), items(.standard)]) : Inline(fault.effect),
+                .faint(Inline(fault.advice)), buttons.reduce(lead) { "\($0)\(.part($1)) " },
+            ], words: words)
+    }
+
+    /// The choice of the items of a batch that fail: every n-th, with a code.
+    private static func items(_ standard: FailingItems) -> Inline {
+        let codes = FailingItems.Code.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == standard.code) }
+        let fields = [
+            FormField(.number(FailingItems.everyRange), "every", "One of", value: String(standard.every)),
+            FormField(.choice(codes), "code", "items fails with"),
+        ]
+        return fields.reduce("") { "\($0)\(.part($1)) " }
+    }
+
+    /// The zones that actions can affect.
+    private static func zoneFields(_ visit: Visit) -> [FormField] {
+        let place = visit.place
+        if place.address.scope != .private || visit.customZones.isEmpty { return [] }
+        let zones = visit.customZones.map { zone in
+            Choice(
+                place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
+                isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
+        }
+        return [FormField(.choice(zones), "of", "Zone to purge or reset")]
+    }
+
+    /// What all rehearsals ask for.
+    private static func fields(_ visit: Visit) -> [FormField] {
+        let areas = FaultScope.allCases(in: visit).map {
+            Choice($0.value(in: visit.place), $0.area(in: visit.place).description, isSelected: false)
+        }
+        var fields = [
+            FormField(.choice(areas), "where", "Rehearse"),
+            FormField(
+                .number(1...FaultSetting.countLimit), "count", "Failures for the next", value: "1", unit: "requests"),
+        ]
+        let clients = clients(visit)
+        if !clients.isEmpty { fields.append(FormField(.choice(clients), "ofClient", "of")) }
+        fields.append(FormField(.number(1...FaultInjection.minutesLimit), "minutes", "Off after", unit: "minutes"))
+        return fields
+    }
+
+    /// All clients, then each that was seen; empty if none was.
     private static func clients(_ visit: Visit) -> [Choice] {
         let seen = visit.log.clients.clients.filter { $0.address.container == visit.place.address.container }
             .map(\.identity).filter { !$0.isOfSkylight && !$0.names.isEmpty }
@@ -162,26 +153,34 @@ extension InjectedFault {
     }
 }
 
-extension FaultsView.Active {
-    fileprivate init(_ active: ActiveFault, number: Int) {
-        id = "stop-\(number)"
-        title = active.fault.title
-        name = active.fault.rawValue
-        area = active.area.description
-        remaining = active.remaining.map { Digits.count($0, "more time") }
-        items = active.items?.description
-        since = ValueView(.time(active.since))
-        until = active.until.map { ValueView(.time($0)) }
-        let place = active.area
+/// An active fault, with the form that stops it.
+private struct Active {
+    /// The id of the form.
+    let id: String
+    let fault: InjectedFault
+    let area: String
+    let line: Inline
+
+    init(_ active: ActiveFault, number: Int, at place: Place) {
+        (id, fault, area) = ("stop-\(number)", active.fault, active.area.description)
+        // Such as `1 of 3 items with CONFLICT`.
+        let facts = [active.items?.description, active.remaining.map { Digits.count($0, "more time") }]
+        let lead = facts.compactMap { $0.map { "\($0), " } }.joined()
+        let until: Inline = active.until.map { ", until \(.time($0))" } ?? ""
+        let scope = active.area
         let fields: [(String, String?)] = [
-            ("stop", active.fault.rawValue), ("container", place.container?.description),
-            ("environment", place.environment?.rawValue),
-            ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string),
-            ("owner", place.zoneID?.ownerRecordName?.string),
+            ("stop", fault.rawValue), ("container", scope.container?.description),
+            ("environment", scope.environment?.rawValue), ("database", scope.scope?.rawValue),
+            ("inZone", scope.zoneID?.zoneName.string), ("owner", scope.zoneID?.ownerRecordName?.string),
             // `user` is who acts on the page.
-            ("ofUser", place.user?.string), ("ofClient", place.client),
+            ("ofUser", scope.user?.string), ("ofClient", scope.client),
         ]
-        self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
+        let stop = Form(
+            .line, place.link("rehearsals/stop"), id: id,
+            hidden: fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }, [],
+            buttons: [Form.Button("On", act: nil, label: "\(fault.title), \(area)", isOn: true)])
+        line =
+            "\(strong: fault.title) \(area) \(.faint("\(lead)since \(.time(active.since))\(until)")) \(.part(stop))"
     }
 }
 

@@ -3,144 +3,139 @@ internal import RecordStore
 internal import Records
 
 /// The page Indexes: the indexes of all types in one table.
-package struct IndexesView: Page {
-    package static let template = "indexes"
-    package static let tab = Tab.indexes
-
+package enum IndexesView {
     /// A field with its indexes.
-    struct Row: ViewModel {
-        let typeName: String
-        let typeHref: String
-        let name: String
-        let schemaName: String?
-        let type: String
+    private struct Field {
         let cells: [IndexCell]
-        /// The lowercase text that the filter searches.
-        let words: String
-
-        func child(named name: String) -> Any? {
-            switch name {
-            case "typeName": typeName
-            case "typeHref": typeHref
-            case "name": self.name
-            case "schemaName": schemaName ?? Absent()
-            case "type": type
-            case "cells": cells
-            case "words": words
-            default: nil
-            }
-        }
+        let row: Table.Row
     }
 
     /// The maximum number of rows. The filter finds the other fields.
     private static let rowLimit = 400
+    /// The id of the form with the boxes.
+    private static let grid = "grid"
 
-    package let title = Self.tab.title
-    let isProduction: Bool
-    let canEdit: Bool
-    let works: IndexWorkPanel?
-    let indexNames: [String]
-    let rows: [Row]
-    /// The indexes that the grid shows.
-    let shown: String
-    /// A message in place of an empty table.
-    let nothing: String?
-    /// A note about the omitted rows, and how to see them.
-    let left: String?
-    /// True if the table has all fields, so that a script can filter it in place.
-    let isWhole: Bool
-    let filter: String
-    let filterAction: String
-    let filterFields: [Frame.Hidden]
-    let views: [Frame.Entry]
-    /// Types without any index, which can't be queried at all.
-    let bare: [Frame.Link]
-    let composites: [CompositeIndexRow]
-    /// True, because the composite indexes belong to several types.
-    let showsTypes = true
-    let isMeasured = false
-    let action: String
-    let compositeAction: String
-    /// The address of this page, for the way back.
-    let here: String
-    let count: String
-
-    package static func load(_ visit: Visit) async throws -> IndexesView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let works = try await visit.indexWorks()
         let filter = visit.fields["find"]?.trimmingSpaces ?? ""
         let showsAll = visit.fields["show"] == "all"
         let wanted = filter.lowercased().split(separator: " ")
-        let matching = rows(visit, works: works, showsAll: showsAll).filter { row in
-            wanted.allSatisfy { row.words.contains($0) }
+        let matching = fields(visit, works: works, showsAll: showsAll).filter { field in
+            wanted.allSatisfy { field.row.words?.contains($0) ?? false }
         }
-        let composites = visit.types.flatMap { CompositeIndexRow.all(of: $0, works: works, visit: visit) }.filter {
-            row in
-            let words = "\(row.typeName) \(row.filter) \(row.sort) composite".lowercased()
-            return wanted.allSatisfy { words.contains($0) }
-        }
-        let filtered = filter.isEmpty ? [] : [("find", filter)]
-        let show = showsAll ? [("show", "all")] : []
+        let composites = visit.types.flatMap { type in
+            CompositeIndexTable.rows(of: type, works: works, isNamed: true, visit: visit)
+        }.filter { row in wanted.allSatisfy { row.words?.contains($0) ?? false } }
+        let filtered = filter.isEmpty ? [] : [(name: "find", value: filter)]
+        let show = showsAll ? [(name: "show", value: "all")] : []
         let left = matching.count - rowLimit
         let here = visit.place.link("indexes", filtered + show)
+        var parts: [any Component] = []
+        if let panel = works.panel {
+            parts.append(
+                Section(
+                    "works", "Work on indexes", style: "works",
+                    [
+                        panel,
+                        Paragraph.faint("Saves continue. Queries that need an index are refused until it is complete."),
+                    ]))
+        }
+        let bare = visit.types.filter { !$0.hasAnyIndex }.map {
+            Frame.Link(text: $0.name.string, href: visit.place.link("type", [("type", $0.name.string)]))
+        }
+        if !bare.isEmpty {
+            parts.append(
+                Paragraph.remark("Types that no query can read, because they have no index: \(Inline(bare))"))
+        }
         let shown = Array(matching.prefix(rowLimit))
-        let indexCount = matching.reduce(composites.count) { $0 + $1.cells.count { $0.isThere } }
-        return IndexesView(
-            isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
-            works: works.panel, indexNames: Indexes.named.map(\.name), rows: shown,
-            shown: IndexCell.shown(shown.map(\.cells)),
-            nothing: !matching.isEmpty
-                ? nil : filter.isEmpty ? "No field has an index." : "No field matches ‘\(filter)’.",
-            left: left > 0 ? "\(Digits.count(left, "more field")) not shown; filter to see them." : nil,
-            isWhole: left <= 0 && filter.isEmpty,
-            filter: filter, filterAction: "\(visit.place.path)/indexes",
-            filterFields: (visit.place.parameters + show).map { Frame.Hidden(name: $0.name, value: $0.value) },
-            views: [
-                Frame.Entry(
-                    text: "Fields with indexes", href: visit.place.link("indexes", filtered), count: nil, key: nil,
-                    isCurrent: !showsAll),
-                Frame.Entry(
-                    text: "All fields", href: visit.place.link("indexes", filtered + [("show", "all")]), count: nil,
-                    key: nil, isCurrent: showsAll),
-            ],
-            bare: visit.types.filter { !$0.hasAnyIndex }.map {
-                Frame.Link(text: $0.name.string, href: visit.place.link("type", [("type", $0.name.string)]))
-            },
-            composites: composites, action: visit.place.link("type/indexes"),
-            compositeAction: visit.place.link("composites/change"),
-            here: here,
-            count: Digits.count(indexCount, "index", plural: "indexes"))
+        let table = table(
+            shown, nothing: filter.isEmpty ? "No field has an index." : "No field matches ‘\(filter)’.",
+            left: left > 0 ? "\(Digits.count(left, "more field")) not shown; filter to see them." : nil)
+        parts.append(
+            shown.isEmpty
+                ? table
+                : Form(
+                    .around, visit.place.link("type/indexes"), id: grid,
+                    hidden: [
+                        Frame.Hidden(name: "was", value: IndexCell.shown(shown.map(\.cells))),
+                        Frame.Hidden(name: "back", value: here), Frame.Hidden(name: "from", value: here),
+                    ], [], buttons: [], around: [table]))
+        if !composites.isEmpty {
+            parts.append(
+                Section(
+                    "composites", "Composite indexes",
+                    [
+                        Paragraph.faint(
+                            "A composite index serves an EQUALS filter on one field together with a sort by another. It belongs to Skylight: schema files do not contain it. Add one on the page of a type, or where a query is explained."
+                        ),
+                        CompositeIndexTable.form(composites, isNamed: true, back: here, from: here, visit),
+                    ]))
+        }
+        let views = [("Fields with indexes", false), ("All fields", true)].map { text, isAll in
+            Frame.Link(
+                text: text, href: visit.place.link("indexes", filtered + (isAll ? [("show", "all")] : [])),
+                style: "button", isCurrent: isAll == showsAll)
+        }
+        let count = matching.reduce(composites.count) { $0 + $1.cells.count { $0.isThere } }
+        return ComponentPage(
+            .indexes, head(visit),
+            [
+                Form.filter(
+                    "indexes", at: visit.place, keeping: show,
+                    FormField(
+                        .filter(narrows: left <= 0 && filter.isEmpty), "find", "Filter", value: filter,
+                        placeholder: "type, field or index"), links: views),
+                Live("indexes", until: works.panel.map { _ in "The work on indexes is done." }, parts),
+            ], foot: Foot(count: Digits.count(count, "index", plural: "indexes")))
     }
 
-    private static func rows(_ visit: Visit, works: IndexWorks, showsAll: Bool) -> [Row] {
+    private static func head(_ visit: Visit) -> PageHead {
+        let needs = "Queries need indexes: QUERYABLE to filter, SORTABLE to sort, SEARCHABLE for words."
+        let isProduction = visit.place.address.environment == .production
+        let names: Inline = "QUERYABLE on recordName is for a query without filters."
+        let source: Inline =
+            isProduction ? " The production schema comes from development and can't be edited here." : ""
+        let canEdit = visit.canEditSchema
+        return PageHead(
+            Tab.indexes.title, (canEdit ? [] : [Inline(needs)]) + [names + source], saves: canEdit ? needs : nil,
+            button: canEdit ? Form.Button("Save", act: nil, style: "go", form: grid) : nil)
+    }
+
+    private static func table(_ fields: [Field], nothing: String, left: String?) -> Table {
+        Table(
+            "Fields and their indexes", style: .indexes,
+            ["record type", .column("field", "name"), "type"] + Indexes.named.map { Table.Column.boxes($0.name) },
+            fields.map(\.row), nothing: EmptyState(sentence: Inline(nothing)), noMatch: "No field matches.", more: left)
+    }
+
+    private static func fields(_ visit: Visit, works: IndexWorks, showsAll: Bool) -> [Field] {
         visit.types.flatMap { type in
-            let href = visit.place.link("type", [("type", type.name.string)])
+            let link = Inline.link(type.name.string, visit.place.link("type", [("type", type.name.string)]))
             let fields = QueryField.all(of: type).filter { showsAll || !$0.definition.indexes.isEmpty }
             return fields.sorted { ($0.isSystem ? 1 : 0, $0.name) < ($1.isSystem ? 1 : 0, $1.name) }.map { field in
-                Row(
-                    field, of: type, href: href,
-                    cells: IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema))
+                let name = field.name == field.key.schemaName ? nil : field.key.schemaName.string
+                let fieldType = field.definition.type.schemaName
+                let cells = IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema)
+                let words =
+                    [type.name.string, field.name.string, name ?? "", fieldType] + field.definition.indexes.names
+                return Field(
+                    cells: cells,
+                    row: Table.Row(
+                        [
+                            link, Inline(field.name.string) + (name.map { " \(.faint(Inline($0)))" } ?? ""),
+                            Inline(fieldType).styled("type"),
+                        ] + cells.map { Inline.part($0) }, head: 1, words: words.joined(separator: " ").lowercased()))
             }
         }
-    }
-}
-
-extension IndexesView.Row {
-    fileprivate init(_ field: QueryField, of type: RecordType, href: String, cells: [IndexCell]) {
-        typeName = type.name.string
-        typeHref = href
-        name = field.name.string
-        schemaName = field.name == field.key.schemaName ? nil : field.key.schemaName.string
-        self.type = field.definition.type.schemaName
-        self.cells = cells
-        words = ([typeName, name, schemaName ?? "", self.type] + field.definition.indexes.names).joined(separator: " ")
-            .lowercased()
     }
 }
 
 // MARK: - Indexes of a field
 
 /// One index of a field in a grid: a tick, or nothing where the field can't have it.
-struct IndexCell: ViewModel {
+struct IndexCell: Component {
+    static let template = "index_cell"
+
     let index: String
     let isThere: Bool
     /// True if the box is ticked: as in the schema, unless the form was refused.
@@ -155,6 +150,7 @@ struct IndexCell: ViewModel {
 
     func child(named name: String) -> Any? {
         switch name {
+        case "template": Self.template
         case "index": index
         case "isThere": isThere
         case "isTicked": isTicked
@@ -207,39 +203,53 @@ struct IndexTicks {
 
 // MARK: - Composite indexes
 
-/// A composite index in a table.
-struct CompositeIndexRow: ViewModel {
-    let typeName: String
-    let typeHref: String
-    let filter: String
-    let sort: String
-    let work: String?
-    /// Its disk space, if measured.
-    let space: String?
-    /// The form value that identifies it; `nil` if it can't be removed.
-    let value: String?
-    let label: String
-}
-
-extension CompositeIndexRow {
+/// Composite indexes, of one type or of several.
+enum CompositeIndexTable {
     /// The composite indexes of a type, sorted by field names.
-    static func all(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, visit: Visit)
-        -> [CompositeIndexRow]
+    /// - Parameters:
+    ///   - usage: the usage of the type, if measured.
+    ///   - isNamed: true if rows name the type.
+    static func rows(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, isNamed: Bool, visit: Visit)
+        -> [Table.Row]
     {
         let canEdit = visit.database.can(.editSchema)
         return type.compositeIndexes.sorted {
             ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName)
         }.map { composite in
-            CompositeIndexRow(
-                typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]),
-                filter: composite.filter.label.string,
-                sort: composite.sort.label.string, work: works.words(of: composite, in: type.name),
-                space: usage.map { Digits.bytes(Int64($0.compositeBytes[composite] ?? 0)) },
-                value: canEdit ? "\(type.name)/\(composite.filter.schemaName):\(composite.sort.schemaName)" : nil,
-                label:
-                    "Delete the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)"
-            )
+            let (filter, sort) = (composite.filter.label.string, composite.sort.label.string)
+            let work = works.words(of: composite, in: type.name)
+            let deletion = Form.Button(
+                "Delete", act: "\(type.name)/\(composite.filter.schemaName):\(composite.sort.schemaName)", name: "drop",
+                label: "Delete the composite index of \(type.name) on \(filter) by \(sort)")
+            var cells: [Inline] = [
+                Inline(filter), Inline(sort), work.map { Inline.badge($0, "lacks") } ?? .badge("complete"),
+            ]
+            if isNamed {
+                cells.insert(.link(type.name.string, visit.place.link("type", [("type", type.name.string)])), at: 0)
+            }
+            if let usage { cells.append(Inline(Digits.bytes(Int64(usage.compositeBytes[composite] ?? 0)))) }
+            return Table.Row(
+                cells + [canEdit ? .part(deletion) : ""], head: isNamed ? 1 : 0,
+                words: "\(type.name) \(filter) \(sort) composite".lowercased())
         }
+    }
+
+    /// The table, whose buttons delete.
+    /// - Parameters:
+    ///   - isMeasured: true if the rows have the disk space.
+    ///   - back: the page after a deletion.
+    ///   - from: the page after an error.
+    static func form(
+        _ rows: [Table.Row], isNamed: Bool, isMeasured: Bool = false, back: String, from: String, _ visit: Visit
+    ) -> Form {
+        var columns: [Table.Column] = [.column("filter on", "mono"), .column("sort by", "mono"), "state"]
+        if isNamed { columns.insert("type", at: 0) }
+        if isMeasured { columns.append(.number("space")) }
+        columns.append(.actions("delete"))
+        return Form(
+            .around, visit.place.link("composites/change"),
+            hidden: [Frame.Hidden(name: "back", value: back), Frame.Hidden(name: "from", value: from)], [], buttons: [],
+            around: [Table("Fields of composite indexes", style: .composites, columns, rows)])
     }
 }
 
@@ -266,8 +276,6 @@ extension Choice {
         self.init(field.key.schemaName.string, field.name.string, isSelected: isSelected)
     }
 }
-
-// MARK: - Notice
 
 // MARK: - Actions
 

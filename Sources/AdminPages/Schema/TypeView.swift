@@ -64,9 +64,8 @@ package struct TypeView: Page {
     /// The address of this page, for the way back after an error.
     let here: String
     let newField: NewField?
-    let composites: [CompositeIndexRow]
-    /// False, because all composite indexes belong to this type.
-    let showsTypes = false
+    /// `nil` if the type has no composite indexes.
+    let composites: Form?
     let newComposite: CompositeIndexForm?
     let compositeAction: String
     /// `nil` for a type whose records have no titles.
@@ -102,8 +101,10 @@ package struct TypeView: Page {
         }
         let fields = rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }
         let systemFields = rows(\.isSystem)
-        let here = [("type", name.string)] + (isAsked ? [("usage", "1")] : [])
+        let here = visit.place.link("type", [("type", name.string)] + (isAsked ? [("usage", "1")] : []))
         let back = visit.place.link("type", [("type", name.string)])
+        let composites = CompositeIndexTable.rows(
+            of: type, works: works, usage: usage, isNamed: false, visit: visit)
         return TypeView(
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
             isProduction: visit.place.address.environment == .production,
@@ -122,7 +123,7 @@ package struct TypeView: Page {
             measured: usage.map { Measured($0) },
             measure: !canMeasure || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
             action: visit.place.link("type/indexes"), back: back,
-            here: visit.place.link("type", here),
+            here: here,
             newField: visit.canEditSchema
                 ? NewField(
                     name: refused == nil ? "" : visit.fields["field"] ?? "",
@@ -130,7 +131,10 @@ package struct TypeView: Page {
                     indexes: Indexes.named.map { index, _ in
                         Choice(index, index, isSelected: refused != nil && visit.fields.all("index").contains(index))
                     }, nameLimit: String(Field.nameLimit)) : nil,
-            composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
+            composites: composites.isEmpty
+                ? nil
+                : CompositeIndexTable.form(
+                    composites, isNamed: false, isMeasured: usage != nil, back: back, from: here, visit),
             newComposite: visit.database.can(.editSchema) && !isSystemType ? CompositeIndexForm(type) : nil,
             compositeAction: visit.place.link("composites/change"),
             titleForm: isSystemType ? nil : TitleForm(type, visit), grants: type.sortedGrants.map { GrantRow($0) },

@@ -19,10 +19,9 @@ package enum AdministratorSignIn {
         guard access.mode == .required, access.consoleSession(of: asked.request) == nil else {
             return .redirect(next ?? "/")
         }
-        let notice: AdministratorSignInView.Notice? = asked.query["signed-out"] == "1" ? .signedOut : nil
+        let note = asked.query["signed-out"] == "1" ? Note(remark: "You are signed out.") : nil
         return .page(
-            AdministratorSignInView(
-                next: next, hasPassword: asked.console.accounts.hasAdministratorPassword, notice: notice))
+            asked.console.accounts.hasAdministratorPassword ? page(next: next, note) : withoutPassword())
     }
 
     package static func submit(_ asked: ConsoleRequest) async throws -> Answer {
@@ -38,13 +37,14 @@ package enum AdministratorSignIn {
             return .response(answer)
         case .refused:
             AccessControl.note(.wrongPassword, of: request, context)
-            return .page(AdministratorSignInView(next: next, hasPassword: true, notice: .wrongPassword))
+            return .page(
+                page(next: next, status: .forbidden, Note(bad: "That is not the administrator’s password.")))
         case .tooMany(let seconds):
             AccessControl.note(.tooManyPasswords, of: request, context)
-            return .page(
-                AdministratorSignInView(next: next, hasPassword: true, notice: .tooMany(seconds: seconds)))
+            let wait = Note(bad: "Too many wrong passwords. Try again in \(Digits.count(seconds, "second")).")
+            return .page(page(next: next, status: .tooManyRequests, retryAfter: seconds, wait))
         case .notSet:
-            return .page(AdministratorSignInView(next: next, hasPassword: false))
+            return .page(withoutPassword())
         }
     }
 
@@ -57,50 +57,46 @@ package enum AdministratorSignIn {
     }
 }
 
-// MARK: - Page
+// MARK: - Pages
 
-/// The page on which the administrator signs in.
-struct AdministratorSignInView: Page {
-    static let template = "admin_sign_in"
-    static let tab = Tab.home
+extension AdministratorSignIn {
+    private static let heading = "Sign in to the console"
 
-    /// The reason why there is no session.
-    enum Notice: Sendable {
-        case wrongPassword
-        case tooMany(seconds: Int)
-        case signedOut
-
-        fileprivate var text: String {
-            switch self {
-            case .wrongPassword: "That is not the administrator’s password."
-            case .tooMany(let seconds): "Too many wrong passwords. Try again in \(Digits.count(seconds, "second"))."
-            case .signedOut: "You are signed out."
-            }
-        }
+    /// - Parameter note: why there is no session.
+    private static func page(
+        next: String?, status: HTTPResponse.Status = .ok, retryAfter: Int? = nil, _ note: Note?
+    ) -> AlonePage {
+        AlonePage(
+            title: "Sign in", heading, status: status, retryAfter: retryAfter, isOfConsole: true,
+            (note.map { [$0] } ?? []) + [
+                Paragraph(
+                    "The console shows and changes everything on this server. Only the administrator can use it."),
+                PasswordForm(action: SignInPath.page, next: next),
+                Paragraph.faint(
+                    "Forgotten? Set a new one on the server’s machine with `skylight admin set-password`."),
+            ])
     }
 
-    let title = "Sign in"
-    let status: HTTPResponse.Status
-    let script: String? = nil
-    let action = SignInPath.page
+    private static func withoutPassword() -> AlonePage {
+        AlonePage(
+            title: "Sign in", heading, isOfConsole: true,
+            [
+                Paragraph(
+                    "No administrator’s password is set, so nobody can sign in. Set one on the server’s machine:"),
+                CodeBlock("The command that sets a password", "skylight admin set-password"),
+                Paragraph(
+                    "It works at once. You can also start the server with the environment variable `SKYLIGHT_ADMIN_PASSWORD`."
+                ), Paragraph.actions([.go("Try again", SignInPath.page)]),
+            ])
+    }
+}
+
+/// The form of a sign-in, with what password managers look for.
+struct PasswordForm: Component {
+    static let template = "password_form"
+
+    let action: String
     let next: String?
-    /// True if an administrator password is set.
-    let hasPassword: Bool
-    let notice: String?
-    let isComplaint: Bool
-    let retryAfter: Int?
-
-    init(next: String?, hasPassword: Bool, notice: Notice? = nil) {
-        self.next = SignInPath.local(next)
-        self.hasPassword = hasPassword
-        self.notice = notice?.text
-        retryAfter = if case .tooMany(let seconds)? = notice { seconds } else { nil }
-        switch notice {
-        case .wrongPassword: (status, isComplaint) = (.forbidden, true)
-        case .tooMany: (status, isComplaint) = (.tooManyRequests, true)
-        case .signedOut, nil: (status, isComplaint) = (.ok, false)
-        }
-    }
 }
 
 // MARK: - Addresses

@@ -38,25 +38,17 @@ struct ConsoleGate: Sendable {
         if isLooking, mode == "navigate", !request.headers.contains(.authorization) {
             return .redirect(to: SignInPath.address(next: request.head.path))
         }
-        let page = SessionEndedView(
-            signIn: SignInPath.address(
-                next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer])))
-        return try renderer.response(page)
+        let signIn = SignInPath.address(
+            next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer]))
+        return try renderer.response(
+            AlonePage(
+                title: "Sign in", "You are not signed in", status: .unauthorized, isOfConsole: true,
+                [
+                    Paragraph(
+                        "You have no session, or it has ended. Nothing was changed. Sign in, go back to the page, and send the form again."
+                    ), Paragraph.actions([.go("Sign in", signIn)]),
+                ]))
     }
-}
-
-// MARK: - Refusal
-
-/// The answer to a form or a script that has no session or an expired one.
-struct SessionEndedView: Page {
-    static let template = "turned_away"
-    static let tab = Tab.home
-
-    let title = "Sign in"
-    let status = HTTPResponse.Status.unauthorized
-    /// The page has no script of its own.
-    let script: String? = nil
-    let signIn: String
 }
 
 // MARK: - Session

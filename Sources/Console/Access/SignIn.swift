@@ -33,7 +33,7 @@ package enum SignIn {
             return .response(try response(outcome, renderer))
         } catch let error as RecordError where error.code == .throttled {
             var response = try response(
-                .page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil), renderer)
+                .page(AlonePage.tooMany(error.reason, renderer.staticFiles), way: nil), renderer)
             if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
             return .response(response)
         }
@@ -63,7 +63,7 @@ package enum SignIn {
     /// The first page, with the choice of users.
     private static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
         guard let (request, way) = try request(of: ticket, in: access.accounts) else {
-            return .page(SignInEndView.expired(files), way: nil)
+            return .page(AlonePage.expired(files), way: nil)
         }
         return .page(try SignInView(ticket: ticket, request, way, access, files), way: way)
     }
@@ -82,11 +82,11 @@ package enum SignIn {
         let accounts = access.accounts
         let ticket = fields["ticket"] ?? ""
         guard let (request, way) = try request(of: ticket, in: accounts) else {
-            return .page(SignInEndView.expired(files), way: nil)
+            return .page(AlonePage.expired(files), way: nil)
         }
         if fields["cancel"] != nil {
             return .page(
-                SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
+                AlonePage.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
         }
         do {
             // In required mode, unknown clients can reach this page. So sign-ins are rate-limited.
@@ -97,7 +97,7 @@ package enum SignIn {
             let (_, token) = try await accounts.signIn(
                 user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
             if case .callback(let address) = way { return .redirect(SignInReturn.address(address, with: token)) }
-            return .page(SignedInView(user, token, request, way, files), way: nil)
+            return .page(AlonePage.signedIn(user, token, request, way, files), way: nil)
         } catch let error as RecordError where error.code != .internalError && error.code != .throttled {
             return .page(
                 try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason),
@@ -281,75 +281,72 @@ struct SignInView: Page {
     }
 }
 
-/// The last page of a sign-in without a redirect. It passes the token to the opener window, and shows it for copying.
-struct SignedInView: Page {
-    static let template = "signed_in"
-    static let tab = Tab.home
+/// The result of a sign-in, which a script sends to the window that opened this one.
+struct SignInResult: Component {
+    static let template = "sign_in_result"
 
-    let title = "Signed in"
-    let script: String
-    let user: String
-    let container: String
-    let environment: String
-    let token: String
-    /// The origin whose pages may receive the token; `nil` for none.
+    /// The origin whose pages may receive the result; `nil` for none.
     let origin: String?
-    /// The path of an example request.
-    let path: String
+    /// What a page is told without a token.
+    let message: String?
+    let token: String?
 
-    init(_ user: User, _ token: String, _ request: SignInRequest, _ way: SignInReturn, _ files: StaticFiles) {
-        script = files.url("signin.js")
-        self.user = user.displayName
-        container = request.container.description
-        environment = request.environment.rawValue
-        self.token = token
-        if case .opener(let origin) = way { self.origin = origin } else { origin = nil }
-        let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
-        path =
-            "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(PercentEncoding.encoded(token))"
+    init(_ way: SignInReturn, message: String? = nil, token: String? = nil) {
+        origin = if case .opener(let origin) = way { origin } else { nil }
+        (self.message, self.token) = (message, token)
     }
 }
 
-/// A failed sign-in: it was cancelled, or the ticket is invalid.
-struct SignInEndView: Page {
-    static let template = "sign_in_end"
-    static let tab = Tab.home
-
-    let title: String
-    let status: HTTPResponse.Status
-    let script: String
-    let heading: String
-    let lines: [String]
-    /// The link back to the choice of users.
-    let again: String?
-    /// The origin whose pages may receive the message, and the message.
-    let origin: String?
-    let message: String?
+extension AlonePage {
+    /// The last page of a sign-in without a redirect. It passes the token to the opener window, and shows it for
+    /// copying.
+    fileprivate static func signedIn(
+        _ user: User, _ token: String, _ request: SignInRequest, _ way: SignInReturn, _ files: StaticFiles
+    ) -> AlonePage {
+        let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
+        let path =
+            "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(PercentEncoding.encoded(token))"
+        return AlonePage(
+            title: "Signed in", "Signed in as \(user.displayName)", isOfConsole: false, script: files.url("signin.js"),
+            [
+                Paragraph(
+                    "The web auth token for \(strong: request.container.description), \(request.environment.inline). It is shown only here. Anyone who has it acts as \(user.displayName)."
+                ), SignInResult(way, token: token),
+                Paragraph(
+                    "Send it with each request as `ckWebAuthToken`, percent-encoded. Every response has a newer one in `X-Apple-CloudKit-Web-Auth-Token`."
+                ), CodeBlock("A request to try it with", "curl '\(.origin)\(path)'"),
+            ])
+    }
 
     /// For a ticket that is expired, invalid or from another server.
-    static func expired(_ files: StaticFiles) -> SignInEndView {
-        SignInEndView(
-            title: "Sign-in link expired", status: .badRequest, script: files.url("signin.js"),
-            heading: "This sign-in link is no longer valid",
-            lines: [
-                "A sign-in link works for one hour, on the server that created it, until its API token is revoked.",
-                "Go back to the app and try again. Its next request that needs a user gets a new link.",
-            ], again: nil, origin: nil, message: nil)
+    fileprivate static func expired(_ files: StaticFiles) -> AlonePage {
+        AlonePage(
+            title: "Sign-in link expired", "This sign-in link is no longer valid", status: .badRequest,
+            isOfConsole: false, script: files.url("signin.js"),
+            [
+                Paragraph(
+                    "A sign-in link works for one hour, on the server that created it, until its API token is revoked."
+                ),
+                Paragraph(
+                    "Go back to the app and try again. Its next request that needs a user gets a new link."),
+            ])
     }
 
     /// For an address with too many sign-ins.
-    static func tooMany(_ reason: String, _ files: StaticFiles) -> SignInEndView {
-        SignInEndView(
-            title: "Too many sign-ins", status: .tooManyRequests, script: files.url("signin.js"),
-            heading: "Too many sign-ins", lines: ["\(reason)."],
-            again: nil, origin: nil, message: nil)
+    fileprivate static func tooMany(_ reason: String, _ files: StaticFiles) -> AlonePage {
+        AlonePage(
+            "Too many sign-ins", status: .tooManyRequests, isOfConsole: false, script: files.url("signin.js"),
+            [Paragraph("\(reason).")])
     }
 
-    static func cancelled(_ way: SignInReturn, again: String, _ files: StaticFiles) -> SignInEndView {
-        let origin: String? = if case .opener(let origin) = way { origin } else { nil }
-        return SignInEndView(
-            title: "Sign-in cancelled", status: .ok, script: files.url("signin.js"), heading: "Sign-in cancelled",
-            lines: ["Nobody is signed in. You can close this window."], again: again, origin: origin,
-            message: "The sign-in was cancelled")
+    /// - Parameter again: the choice of users.
+    fileprivate static func cancelled(_ way: SignInReturn, again: String, _ files: StaticFiles) -> AlonePage {
+        AlonePage(
+            "Sign-in cancelled", isOfConsole: false, script: files.url("signin.js"),
+            [
+                Paragraph("Nobody is signed in. You can close this window."),
+                SignInResult(way, message: "The sign-in was cancelled"),
+                Paragraph.actions([.button("Choose again", again)]),
+            ])
     }
 }

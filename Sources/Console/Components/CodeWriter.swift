@@ -188,7 +188,9 @@ package struct CodeSample: ViewModel {
 }
 
 /// A request as client code: in Swift with both of its APIs, in CloudKit JS, and as a shell command.
-package struct CodePanel: ViewModel {
+package struct CodePanel: Component {
+    package static let template = "code_panel"
+
     /// `This query as code`.
     package let title: String
     package let samples: [CodeSample]

@@ -29,8 +29,41 @@ package struct ComponentPage: Page {
         self.retryAfter = retryAfter
         frameTab = tab ?? .home
         kind = tab == nil ? "start" : "document"
-        refreshes = parts.contains { ($0 as? JobProgress)?.isLive ?? ($0 as? Note)?.isLive ?? false }
+        refreshes = parts.contains {
+            ($0 as? JobProgress)?.isLive ?? ($0 as? Note)?.isLive ?? ($0 as? Live)?.isWork ?? false
+        }
         (self.status, self.head, self.parts, self.foot) = (status, head, parts, foot)
+    }
+}
+
+/// A page for somebody without access to the console: a heading and a list of components.
+package struct AlonePage: Page {
+    package static let template = "alone_page"
+    package static let tab = Tab.home
+
+    package let title: String
+    package let status: HTTPResponse.Status
+    package let retryAfter: Int?
+    /// What the page belongs to: the console, or a server for tests.
+    let about: String?
+    let heading: String
+    let script: String?
+    /// The content of the tag that leads on.
+    let refresh: String?
+    let parts: [any Component]
+
+    /// - Parameters:
+    ///   - title: the title of the browser's tab; `nil` for the heading.
+    ///   - isOfConsole: false for the pages of an app's users.
+    ///   - script: the address of the page's script.
+    ///   - next: the address that the browser goes on to.
+    package init(
+        title: String? = nil, _ heading: String, status: HTTPResponse.Status = .ok, retryAfter: Int? = nil,
+        isOfConsole: Bool, script: String? = nil, next: String? = nil, _ parts: [any Component]
+    ) {
+        (self.title, self.heading, self.status, self.retryAfter) = (title ?? heading, heading, status, retryAfter)
+        about = isOfConsole ? "the console" : nil
+        (self.script, refresh, self.parts) = (script, next.map { "0; url=\($0)" }, parts)
     }
 }
 
@@ -40,19 +73,29 @@ package struct PageHead: ViewModel {
     /// The way back to the list that the thing is in, or what it belongs to.
     let crumb: Inline?
     let intro: [Inline]
+    /// What the page holds, which scripts renew.
+    let live: Inline?
+    /// What Save does; a script says it in other words once something is changed.
+    let saves: String?
+    /// The label of a box that filters the rows of the page, which needs scripts.
+    let narrowing: String?
     let forms: [Form]
     /// The state of the thing.
     let badge: String?
     let actions: [Frame.Link]
     let more: Menu?
+    /// The main action, if it sends a form of the page or runs a script.
+    let button: Form.Button?
     let hasActions: Bool
 
     package init(
-        _ title: String, crumb: Inline? = nil, _ intro: [Inline] = [], forms: [Form] = [], badge: String? = nil,
-        actions: [Frame.Link] = [], more: Menu? = nil
+        _ title: String, crumb: Inline? = nil, _ intro: [Inline] = [], live: Inline? = nil, saves: String? = nil,
+        narrowing: String? = nil, forms: [Form] = [], badge: String? = nil, actions: [Frame.Link] = [],
+        more: Menu? = nil, button: Form.Button? = nil
     ) {
         (self.title, self.crumb, self.intro, self.forms, self.badge) = (title, crumb, intro, forms, badge)
-        (self.actions, self.more, hasActions) = (actions, more, !actions.isEmpty || more != nil)
+        (self.live, self.saves, self.narrowing, self.button) = (live, saves, narrowing, button)
+        (self.actions, self.more, hasActions) = (actions, more, !actions.isEmpty || more != nil || button != nil)
     }
 }
 
@@ -62,11 +105,14 @@ package struct PageFooter: ViewModel {
     let shown: String?
     let previous: Frame.Link?
     let next: Frame.Link?
+    /// True if scripts renew the count.
+    let isLive: Bool
 
     package init(
-        count: String? = nil, shown: String? = nil, previous: Frame.Link? = nil, next: Frame.Link? = nil
+        count: String? = nil, shown: String? = nil, previous: Frame.Link? = nil, next: Frame.Link? = nil,
+        isLive: Bool = false
     ) {
-        (self.count, self.shown, self.previous, self.next) = (count, shown, previous, next)
+        (self.count, self.shown, self.previous, self.next, self.isLive) = (count, shown, previous, next, isLive)
     }
 }
 
@@ -91,10 +137,30 @@ package struct Section: Component {
     let id: String
     let title: Inline
     let style: String?
+    /// True if scripts renew it.
+    let isLive: Bool
     let parts: [any Component]
 
-    package init(_ id: String, _ title: Inline, style: String? = nil, _ parts: [any Component]) {
-        (self.id, self.title, self.style, self.parts) = (id, title, style, parts)
+    package init(_ id: String, _ title: Inline, style: String? = nil, isLive: Bool = false, _ parts: [any Component]) {
+        (self.id, self.title, self.style, self.isLive, self.parts) = (id, title, style, isLive, parts)
+    }
+}
+
+/// Parts that change while work goes on.
+package struct Live: Component {
+    package static let template = "live"
+
+    let id: String
+    /// What is said when the work has ended; `nil` if none goes on.
+    let announcement: String?
+    /// True if the end changes the rest of the page, too.
+    let reloads: Bool
+    let parts: [any Component]
+
+    var isWork: Bool { announcement != nil }
+
+    package init(_ id: String, until announcement: String?, reloads: Bool = false, _ parts: [any Component]) {
+        (self.id, self.announcement, self.reloads, self.parts) = (id, announcement, reloads, parts)
     }
 }
 
@@ -138,6 +204,8 @@ package struct Paragraph: Component {
     package init(_ text: Inline) { (self.text, style) = (text, nil) }
 
     package static func faint(_ text: Inline) -> Paragraph { Paragraph(text, style: "faint") }
+
+    package static func remark(_ text: Inline) -> Paragraph { Paragraph(text, style: "remark") }
 
     /// Links to the next steps.
     package static func actions(after lead: String = "", _ links: [Frame.Link]) -> Paragraph {
@@ -203,7 +271,7 @@ package struct Note: Component {
     package init(warning title: String, _ text: Inline? = nil) { self.init("warn", nil, title, text) }
 
     /// The remark on a form that did nothing, because something had changed meanwhile.
-    package init(stale title: String, _ text: Inline) { self.init(nil, "alert", title, text) }
+    package init(stale title: String, _ text: Inline? = nil) { self.init(nil, "alert", title, text) }
 
     /// A remark about the page, such as that it leaves something out.
     package init(remark title: String, _ text: Inline? = nil, _ parts: [any Component] = []) {
@@ -213,6 +281,22 @@ package struct Note: Component {
     /// Work on indexes that goes on.
     package init(_ works: IndexWorkPanel, _ title: String, _ text: Inline? = nil) {
         self.init(nil, "status", title, text, [works], isLive: true)
+    }
+}
+
+/// The question before a change of many records: what would change, and the button that changes it beside the title.
+package struct Confirmation: Component {
+    package static let template = "confirmation"
+
+    let id: String
+    let title: String
+    let isWarning: Bool
+    let form: Form?
+    let notes: [String]
+
+    /// - Parameter isWarning: true for what destroys.
+    package init(_ id: String, _ title: String, isWarning: Bool = false, _ form: Form? = nil, notes: [String]) {
+        (self.id, self.title, self.isWarning, self.form, self.notes) = (id, title, isWarning, form, notes)
     }
 }
 

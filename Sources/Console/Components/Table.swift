@@ -8,6 +8,9 @@ package struct Table: Component {
         /// Narrow windows show each row as a card.
         case cards = "usertable"
         case narrow, operations, stored, differing
+        /// Fields with a box for each index.
+        case indexes
+        case composites = "narrow composites"
     }
 
     package struct Column: ViewModel, ExpressibleByStringLiteral {
@@ -28,8 +31,13 @@ package struct Table: Component {
 
         package static func number(_ title: String) -> Column { Column(title, style: "num", headStyle: "num") }
 
-        /// The column of links and buttons.
-        package static func actions(_ title: String = "actions") -> Column { Column(title, isHidden: true) }
+        /// The column of boxes, or of ticks.
+        package static func boxes(_ title: String) -> Column { Column(title, style: "index", headStyle: "index") }
+
+        /// A column whose cells need no title, such as that of links and buttons.
+        package static func actions(_ title: String = "actions", _ style: String? = nil) -> Column {
+            Column(title, style: style, isHidden: true)
+        }
     }
 
     package struct Row: ViewModel {
@@ -43,11 +51,13 @@ package struct Table: Component {
         }
 
         let style: String?
+        /// What a filter of the page looks for, in lowercase.
+        package let words: String?
         var cells: [Cell]
 
         /// - Parameter head: the index of the cell that names the row.
-        package init(_ cells: [Inline], _ mark: Mark? = nil, head: Int = 0) {
-            style = mark?.rawValue
+        package init(_ cells: [Inline], _ mark: Mark? = nil, head: Int = 0, words: String? = nil) {
+            (style, self.words) = (mark?.rawValue, words)
             self.cells = cells.enumerated().map { Cell(content: $1, isHead: $0 == head) }
         }
     }
@@ -92,21 +102,24 @@ package struct Table: Component {
     let span: String
     /// What is shown in place of a table without rows.
     let nothing: EmptyState?
+    /// What a filter of the page says if no row is left.
+    let noMatch: String?
     /// A remark about rows that are left out.
     let more: String?
 
     package init(
         _ label: String, style: Style? = nil, _ columns: [Column], _ rows: [Row], nothing: EmptyState? = nil,
-        more: String? = nil
+        noMatch: String? = nil, more: String? = nil
     ) {
-        self.init(label, style: style, columns, groups: [Group(nil, rows)], nothing: nothing, more: more)
+        self.init(
+            label, style: style, columns, groups: [Group(nil, rows)], nothing: nothing, noMatch: noMatch, more: more)
     }
 
     package init(
         _ label: String, style: Style? = nil, _ columns: [Column], groups: [Group], nothing: EmptyState? = nil,
-        more: String? = nil
+        noMatch: String? = nil, more: String? = nil
     ) {
-        (self.label, self.columns, self.nothing, self.more) = (label, columns, nothing, more)
+        (self.label, self.columns, self.nothing, self.noMatch, self.more) = (label, columns, nothing, noMatch, more)
         (self.style, span) = (style?.rawValue, String(columns.count))
         isEmpty = groups.allSatisfy { $0.rows.isEmpty && $0.more == nil }
         self.groups = groups.map { group in
@@ -114,7 +127,8 @@ package struct Table: Component {
             for row in group.rows.indices {
                 for (index, column) in zip(group.rows[row].cells.indices, columns) {
                     group.rows[row].cells[index].style = column.style
-                    group.rows[row].cells[index].title = style == .cards && !column.isHidden ? column.title : nil
+                    group.rows[row].cells[index].title =
+                        style == .cards && !column.isHidden || column.style == "index" ? column.title : nil
                 }
             }
             return group

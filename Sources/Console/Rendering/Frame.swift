@@ -97,12 +97,15 @@ package struct Frame: ViewModel {
         /// What a screen reader says in place of the text.
         let label: String?
         let isDownload: Bool
+        /// True for what the page shows, among links to alternatives.
+        let isCurrent: Bool
 
         package init(
-            text: String, href: String, style: String? = nil, label: String? = nil, isDownload: Bool = false
+            text: String, href: String, style: String? = nil, label: String? = nil, isDownload: Bool = false,
+            isCurrent: Bool = false
         ) {
             (self.text, self.href, self.style, self.label) = (text, href, style, label)
-            self.isDownload = isDownload
+            (self.isDownload, self.isCurrent) = (isDownload, isCurrent)
         }
 
         package static func button(_ text: String, _ href: String, label: String? = nil) -> Link {

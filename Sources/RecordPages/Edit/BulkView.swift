@@ -3,35 +3,9 @@ internal import RecordStore
 internal import Records
 internal import RemoteRecordStore
 
-/// The page that changes all records that match a query: the form, a dry run, and the button that starts the job.
-package struct BulkView: Page {
-    package static let template = "bulk"
-    package static let tab = Tab.query
-
-    struct Row: ViewModel {
-        let recordName: String
-        let title: String?
-        let href: String
-        let zone: String
-        /// `nil` for a deletion.
-        let before: ValueView?
-        let after: ValueView?
-    }
-
-    struct DryRun: ViewModel {
-        /// `1,940 records would be deleted`
-        let sentence: String
-        let isNothing: Bool
-        let notes: [String]
-        let rows: [Row]
-        let showsValues: Bool
-        let showsZones: Bool
-        let more: String?
-        let button: String
-        let isDeletion: Bool
-        let action: String
-        let fields: [Frame.Hidden]
-    }
+/// The form that changes all records that match a query: the kind of change, its field and the new value.
+struct ChangeForm: Component {
+    static let template = "change_form"
 
     struct Value: ViewModel {
         let name: String
@@ -43,30 +17,24 @@ package struct BulkView: Page {
         let isEncrypted: Bool
     }
 
-    package let title = "Change all matches"
-    /// `Change all 2,098 Message records`, if their number is known without a dry run.
-    let heading: String
-    /// The query in words.
-    let query: String
-    let back: String
     let action: String
     let hidden: [Frame.Hidden]
     let changes: [Choice]
-    /// `nil` for a deletion.
-    let fieldChoices: [Choice]
+    /// False for a deletion.
     let needsField: Bool
+    let fieldChoices: [Choice]
     /// The inputs of the new value; `nil` if no field is chosen, or the change sets no value.
     let value: Value?
     let problem: String?
-    let complaint: PageError?
-    let remark: String?
-    let dryRun: DryRun?
     /// The number of the field among the inputs. The ids of the inputs contain it.
     let number = "1"
+}
 
+/// The page that changes all records that match a query: the form, a dry run, and the button that starts the job.
+package enum BulkView {
     // MARK: Pages
 
-    package static func load(_ visit: Visit) async throws -> BulkView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let form = try BulkForm(visit)
         let isAsked = visit.fields["dry"] != nil && visit.fields["do"] == nil
         return try await page(form, isAsked: isAsked, remark: nil, visit)
@@ -120,98 +88,78 @@ package struct BulkView: Page {
         return type
     }
 
-    private static func page(_ form: BulkForm, isAsked: Bool, remark: String?, _ visit: Visit) async throws -> BulkView
-    {
+    private static func page(
+        _ form: BulkForm, isAsked: Bool, remark: String?, _ visit: Visit
+    ) async throws -> ComponentPage {
         let type = try type(form, visit)
         let plan = CheckedQuery(form.query, of: type)
-        guard plan.canRun else {
-            let error = RecordError(.badRequest, "A value of the query can't be read")
-            return BulkView(form, type, plan, complaint: error, visit: visit)
+        let all = plan.canRun && plan.query.filters.isEmpty ? await visit.recordCounts()?[type.name] : nil
+        var (notes, dryRun, problem): ([any Component], [any Component], String?) = ([], [], nil)
+        if let remark { notes.append(Note(stale: remark)) }
+        if !plan.canRun {
+            notes.append(note(RecordError(.badRequest, "A value of the query can't be read")))
+        } else if isAsked {
+            do {
+                let input = form.change == .delete ? nil : try form.input(in: visit.place)
+                let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
+                let cascaded =
+                    form.change == .delete ? try await visit.database.dependents(of: found.targets.map(\.recordID)) : []
+                dryRun = try await parts(found, form, input: input, cascadedCount: cascaded.count, visit)
+            } catch let error as EntryProblem {
+                problem = error.reason
+            } catch let error as RecordError {
+                notes.append(note(error))
+            }
         }
-        let all = plan.query.filters.isEmpty ? await visit.recordCounts()?[type.name] : nil
-        guard isAsked else { return BulkView(form, type, plan, all: all, remark: remark, visit: visit) }
-        do {
-            let input = form.change == .delete ? nil : try form.input(in: visit.place)
-            let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
-            let cascaded =
-                form.change == .delete ? try await visit.database.dependents(of: found.targets.map(\.recordID)) : []
-            return BulkView(
-                form, type, plan, found: found, input: input, canUndo: await visit.keepsVersions(),
-                cascadedCount: cascaded.count, all: all, remark: remark, visit: visit)
-        } catch let problem as EntryProblem {
-            return BulkView(form, type, plan, all: all, problem: problem.reason, visit: visit)
-        } catch let error as RecordError {
-            return BulkView(form, type, plan, all: all, complaint: error, visit: visit)
-        }
-    }
-
-    private init(
-        _ form: BulkForm, _ type: RecordType, _ plan: CheckedQuery, found: BulkTargets? = nil, input: FieldInput? = nil,
-        canUndo: Bool = false, cascadedCount: Int = 0,
-        all: Int? = nil, problem: String? = nil,
-        complaint: RecordError? = nil, remark: String? = nil, visit: Visit
-    ) {
-        let place = visit.place
-        heading =
+        let heading =
             all.map { "Change all \(Digits.count($0, "\(type.name) record"))" }
             ?? "Change all matching \(type.name) records"
-        query = QuerySentence.text(of: plan.query, type: type)
-        back = place.link("query", form.query.parameters)
-        action = place.link("bulk")
-        hidden = form.query.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
-        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map {
-            value, text in
-            Choice(value, text, isSelected: value == form.change.rawValue)
-        }
-        needsField = form.change != .delete
-        let chosen = form.field?.name
-        let fields = type.fields.filter { form.change == .clear || $0.value.type.valueType != .asset }.sorted {
-            $0.key < $1.key
-        }
-        fieldChoices =
-            [Choice("", "choose a field", isSelected: chosen == nil)]
-            + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.label)", isSelected: $0.key == chosen) }
-        value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
-        self.problem = problem
-        self.complaint = complaint.map {
-            PageError($0, advice: ["Run the query on the page Query first. It offers the missing indexes."])
-        }
-        self.remark = remark
-        dryRun = found.map {
-            DryRun($0, form, input: input, canUndo: canUndo, cascadedCount: cascadedCount, visit: visit)
-        }
+        return ComponentPage(
+            .query, title: "Change all matches",
+            PageHead(
+                heading, crumb: Inline(QuerySentence.text(of: plan.query, type: type)),
+                ["Choose a change for all of them. A dry run comes first and changes nothing."],
+                actions: [.button("Back to the query", visit.place.link("query", form.query.parameters))]),
+            notes + [ChangeForm(form, type, problem: problem, visit)] + dryRun)
     }
-}
 
-extension BulkView.Value {
-    fileprivate init(_ field: EditedField, isWrong: Bool, visit: Visit) {
-        name = field.name.string
-        type = field.type.label
-        isList = field.type.isList
-        entries = field.entries.enumerated().map { index, entry in
-            EntryView(
-                entry, of: field, number: 1, element: index + 1, found: nil, isWrong: isWrong, offersTools: false,
-                visit: visit)
-        }
-        count = String(field.entries.count)
-        isEmptyList = field.isEmptyList
-        isEncrypted = field.type.isEncrypted
+    private static func note(_ error: RecordError) -> Note {
+        Note(
+            refusing: PageError(error),
+            "· as the API returns it. Run the query on the page Query first. It offers the missing indexes.")
     }
-}
 
-extension BulkView.DryRun {
-    fileprivate init(
-        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, canUndo: Bool, cascadedCount: Int, visit: Visit
-    ) {
+    // MARK: Dry run
+
+    private static func parts(
+        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, cascadedCount: Int, _ visit: Visit
+    ) async throws -> [any Component] {
+        let isDeletion = form.change == .delete
+        let notes = notes(
+            found, isDeletion: isDeletion, canUndo: await visit.keepsVersions(), cascadedCount: cascadedCount)
+        if found.targets.isEmpty { return [Confirmation("dryrun", "No record would be changed", notes: notes)] }
         let count = Digits.count(found.targets.count, "record")
         let field = form.field?.name.string ?? ""
-        isDeletion = form.change == .delete
-        isNothing = found.targets.isEmpty
-        switch form.change {
-        case .set: (sentence, button) = ("\(count) would get another \(field)", "Set \(field) of \(count)")
-        case .clear: (sentence, button) = ("\(count) would lose the value of \(field)", "Clear \(field) of \(count)")
-        case .delete: (sentence, button) = ("\(count) would be deleted", "Delete \(count)")
-        }
+        let (sentence, button): (String, String) =
+            switch form.change {
+            case .set: ("\(count) would get another \(field)", "Set \(field) of \(count)")
+            case .clear: ("\(count) would lose the value of \(field)", "Clear \(field) of \(count)")
+            case .delete: ("\(count) would be deleted", "Delete \(count)")
+            }
+        let start = Form(
+            .line, visit.place.link("bulk/run"),
+            hidden: (form.parameters + [("fingerprint", found.fingerprint)]).map {
+                Frame.Hidden(name: $0.0, value: $0.1)
+            }, [], button: button, buttonStyle: isDeletion ? "go danger" : "go")
+        return [
+            Confirmation("dryrun", sentence, isWarning: isDeletion, start, notes: notes),
+            table(found, form, input: input, visit),
+        ]
+    }
+
+    private static func notes(
+        _ found: BulkTargets, isDeletion: Bool, canUndo: Bool, cascadedCount: Int
+    ) -> [String] {
         var notes: [String] = []
         if found.isCutOff {
             notes.append(
@@ -245,26 +193,76 @@ extension BulkView.DryRun {
                 "It runs in the background. Its page can cancel it\(canUndo ? ", and undo it" : ". It can’t be undone: no earlier versions are kept here")."
             )
         }
-        self.notes = notes
-        showsValues = !isDeletion
-        showsZones = visit.queriesSeveralZones
+        return notes
+    }
+
+    /// The first records, with their values before and after.
+    private static func table(_ found: BulkTargets, _ form: BulkForm, input: FieldInput?, _ visit: Visit) -> Table {
+        let (showsValues, showsZones) = (form.change != .delete, visit.queriesSeveralZones)
         let after: FieldValue? = if case .tagged(let value, _, _)? = input { value } else { nil }
+        var columns: [Table.Column] = [.column("record", "name")]
+        if showsZones { columns.append("zone") }
+        if showsValues { columns += ["now", "after"] }
         let titles = visit.titles
-        rows = found.shown.map { record in
-            let zoneID = record.recordID.zoneID
+        let rows = found.shown.map { record in
+            let (name, zoneID) = (record.recordID.recordName, record.recordID.zoneID)
+            let href = visit.place.link(toRecord: name, in: zoneID)
+            let title = try? titles.title(of: record)
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: nil)
             // A value that can't be read is shown as empty. The page of the record describes the problem.
             let held = form.field.flatMap { field in (try? record.fields.values(of: [field.name]))?[field.name] }
-            return BulkView.Row(
-                recordName: record.recordID.recordName.string, title: try? titles.title(of: record),
-                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), zone: visit.zoneName(zoneID),
-                before: form.field.map { presenter.view(held, of: $0.name) },
-                after: form.field.map { presenter.view(after, of: $0.name) })
+            var cells = [
+                Inline(
+                    ValueView(
+                        title.map { .record(title: $0, name: name.string, href: href, hint: nil) }
+                            ?? .link(name.string, href: href, hint: nil)))
+            ]
+            if showsZones { cells.append(Inline(visit.zoneName(zoneID))) }
+            if showsValues, let field = form.field {
+                cells += [held, after].map { Inline(presenter.view($0, of: field.name)) }
+            }
+            return Table.Row(cells)
         }
         let left = found.targets.count - found.shown.count
-        more = left > 0 ? "and \(Digits.grouped(left)) more" : nil
-        action = visit.place.link("bulk/run")
-        fields = (form.parameters + [("fingerprint", found.fingerprint)]).map { Frame.Hidden(name: $0.0, value: $0.1) }
+        return Table(
+            "The first records", columns, rows, more: left > 0 ? "and \(Digits.grouped(left)) more" : nil)
+    }
+}
+
+extension ChangeForm {
+    fileprivate init(_ form: BulkForm, _ type: RecordType, problem: String?, _ visit: Visit) {
+        action = visit.place.link("bulk")
+        hidden = form.query.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
+        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map {
+            value, text in
+            Choice(value, text, isSelected: value == form.change.rawValue)
+        }
+        needsField = form.change != .delete
+        let chosen = form.field?.name
+        let fields = type.fields.filter { form.change == .clear || $0.value.type.valueType != .asset }.sorted {
+            $0.key < $1.key
+        }
+        fieldChoices =
+            [Choice("", "choose a field", isSelected: chosen == nil)]
+            + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.label)", isSelected: $0.key == chosen) }
+        value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
+        self.problem = problem
+    }
+}
+
+extension ChangeForm.Value {
+    fileprivate init(_ field: EditedField, isWrong: Bool, visit: Visit) {
+        name = field.name.string
+        type = field.type.label
+        isList = field.type.isList
+        entries = field.entries.enumerated().map { index, entry in
+            EntryView(
+                entry, of: field, number: 1, element: index + 1, found: nil, isWrong: isWrong, offersTools: false,
+                visit: visit)
+        }
+        count = String(field.entries.count)
+        isEmptyList = field.isEmptyList
+        isEncrypted = field.type.isEncrypted
     }
 }
 

@@ -5,124 +5,142 @@ internal import RecordStore
 internal import Records
 
 /// The form that shares a record with all below it, or a whole zone, and that changes the share.
-package struct ShareView: Page {
-    package static let template = "share"
-    package static let tab = Tab.fetch
+package enum ShareView {
     /// The maximum number of users to choose from. Others are typed.
     private static let userLimit = 24
 
-    /// A participant, with the inputs that change the part.
-    struct Row: ViewModel {
-        let number: String
-        let participantID: String
-        let person: SharePerson
-        /// Empty for the owner, and for those who came by the link, which decides their rights.
-        let rights: [Choice]
-        let canRemove: Bool
-        let isRemoved: Bool
-    }
-
-    struct Candidate: ViewModel {
-        let handle: String
-        let name: String
-        let isInvited: Bool
-    }
-
-    package let title: String
-    let complaint: PageError?
-    let remark: String?
-    /// `record in zone X` or `zone`
-    let subject: String
-    let isNew: Bool
-    let guestsSee: String
-    let action: String
-    let fields: [Frame.Hidden]
-    let shareTitle: String
-    let shareType: String
-    let link: ShareLink?
-    let permissions: [Choice]
-    let rows: [Row]
-    let candidates: [Candidate]
-    let addresses: String
-    let rights: [Choice]
-    /// The requests that the form makes; `nil` if it changes nothing.
-    let code: CodePanel?
-    let stop: String?
-    let leave: String?
-    let back: String
-
-    package static func load(_ visit: Visit) async throws -> ShareView {
+    package static func load(_ visit: Visit) async throws -> ComponentPage {
         let target = try await ShareTarget.load(visit)
-        return try ShareView(ShareForm(target), target, visit)
+        return try page(ShareForm(target), target, visit)
     }
 
-    init(_ form: ShareForm, _ target: ShareTarget, complaint: PageError? = nil, remark: String? = nil, _ visit: Visit)
-        throws
-    {
+    static func page(
+        _ form: ShareForm, _ target: ShareTarget, complaint: RecordError? = nil, remark: String? = nil, _ visit: Visit
+    ) throws -> ComponentPage {
         let place = visit.place
         let isOwner = place.address.scope == .private
         let share = target.share
         var complaint = complaint
         var operation: RecordOperation?
-        do { operation = try form.operation(on: target, visit.people) } catch {
-            complaint = complaint ?? PageError(error)
-        }
-        code = operation.map { CodePanel(savingShare: $0, in: target.zoneID, visit: visit) }
-        title =
+        do { operation = try form.operation(on: target, visit.people) } catch { complaint = complaint ?? error }
+        let title =
             try share.map { "Shared: \($0.title)" }
             ?? "Share \(target.root.map(visit.titles.words) ?? target.zoneID.zoneName.string)"
-        self.complaint = complaint
-        self.remark = remark
-        subject =
+        let subject =
             target.root == nil
             ? "zone" : "\(target.root?.recordType ?? "record") in zone \(visit.zoneName(target.zoneID))"
-        isNew = share == nil
-        guestsSee = target.guestsSee
-        action = place.link("share")
-        let kept =
-            [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? [])
-            + (share == nil ? [("make", "1")] : [])
-        fields = (target.parameters + kept).map { Frame.Hidden(name: $0.name, value: $0.value) }
-        shareTitle = form.title
-        shareType = form.type
-        link = share.map { ShareLink($0.share, title: $0.title, server: visit.server) }
-        permissions = SharePermission.allCases.map {
+        var intro: [Inline] = ["\(target.guestsSee) They find it in their shared database."]
+        if let share {
+            let link = ShareLink(share.share, title: share.title, server: visit.server)
+            intro.append("\(.copyable(link.text)) \(.link("Open", link.href)) \(.faint(Inline(link.right)))")
+        }
+        var links = [
+            Frame.Link.button(
+                "Back",
+                target.root.map { place.link(toRecord: $0.recordID.recordName, in: target.zoneID) }
+                    ?? place.link("zone"))
+        ]
+        if share != nil {
+            let (end, path) = isOwner ? ("Stop sharing…", "share/stop") : ("Leave…", "share/leave")
+            links.append(Frame.Link(text: end, href: place.link(path, target.parameters), style: "button danger"))
+        }
+        var hidden = target.parameters + [(name: "share", value: form.shareName.string)]
+        if let tag = form.tag { hidden.append((name: "tag", value: tag)) }
+        if share == nil { hidden.append((name: "make", value: "1")) }
+        // Their order tells which inputs are theirs.
+        for participant in share?.share.participants ?? [] {
+            hidden.append((name: "participant", value: participant.participantID))
+        }
+        var parts: [any Component] = complaint.map { [Note(refusing: PageError($0))] } ?? []
+        if let remark { parts.append(Note(remark: remark)) }
+        parts.append(
+            Form(
+                .grid, place.link("share"),
+                hidden: hidden.map { Frame.Hidden(name: $0.name, value: $0.value) },
+                fields(form, of: share, isOwner: isOwner, visit),
+                // The first one is what Enter does.
+                buttons: [
+                    Form.Button("Preview the request", act: "preview"),
+                    Form.Button(share == nil ? "Share" : "Save", act: "save", style: "go"),
+                ], links: links))
+        if let operation { parts.append(CodePanel(savingShare: operation, in: target.zoneID, visit: visit)) }
+        return ComponentPage(
+            .fetch,
+            PageHead(title, crumb: Inline(subject), intro), parts)
+    }
+
+    private static func fields(
+        _ form: ShareForm, of share: ZoneShare?, isOwner: Bool, _ visit: Visit
+    ) -> [FormField] {
+        let permissions = SharePermission.allCases.map {
             Choice(
                 $0.rawValue, $0 == .none ? "only invited users" : "everybody with the link \($0.words)",
                 isSelected: $0 == form.link)
         }
-        rows =
-            share.map { share in
-                share.share.participants.enumerated().map { index, participant in
-                    Row(participant, number: index + 1, form, of: share, visit)
-                }
-            } ?? []
+        var fields = [
+            FormField(.text, "title", "title", value: form.title, placeholder: "as the invitation shows it"),
+            FormField(
+                .name, "type", "type", value: form.type, placeholder: "com.example.list",
+                hint:
+                    "The uniform type identifier of the shared item tells the guest's app how to show it. Optional."),
+            FormField(.choice(permissions), "link", "who can use the link"),
+        ]
+        if let share {
+            let rows = share.share.participants.enumerated().map {
+                row($1, number: $0 + 1, form, of: share, visit)
+            }
+            fields.append(FormField(.group([Listing(rows, style: "people")]), "participants", "participants"))
+        }
+        let others = FormField(
+            .area(rows: 2), "addresses", "Other users to invite", value: form.addresses,
+            placeholder: "others: an e-mail address or a handle on each line", isLabelled: false)
+        let right = FormField(
+            .choice(rights(form.right)), "right", "Right of those to invite", isLabelled: false)
+        let known = Columns(style: "places", candidates(form, of: share, isOwner: isOwner, visit))
+        return fields + [FormField(.group([known, others, right]), "invite", "invite")]
+    }
+
+    private static func rights(_ selected: ShareRight) -> [Choice] {
+        ShareRight.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == selected) }
+    }
+
+    private static func candidates(
+        _ form: ShareForm, of share: ZoneShare?, isOwner: Bool, _ visit: Visit
+    ) -> [FormField] {
         let present = share?.share.participants.filter { $0.status != .removed } ?? []
         let taken = Set(present.compactMap(\.user))
-        candidates = visit.people.recent(Self.userLimit).filter { user in
+        return visit.people.recent(userLimit).filter { user in
             !user.isServerKey && !taken.contains(user.userRecordName) && (!isOwner || user != visit.people.actor)
-        }.map { Candidate(handle: $0.handle, name: $0.displayName, isInvited: form.invited.contains($0.handle)) }
-        addresses = form.addresses
-        rights = ShareRight.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == form.right) }
-        stop = share != nil && isOwner ? place.link("share/stop", target.parameters) : nil
-        leave = share != nil && !isOwner ? place.link("share/leave", target.parameters) : nil
-        back = target.root.map { place.link(toRecord: $0.recordID.recordName, in: target.zoneID) } ?? place.link("zone")
+        }.map {
+            FormField(
+                .tick(isOn: form.invited.contains($0.handle)), "invite", $0.displayName, value: $0.handle)
+        }
     }
-}
 
-extension ShareView.Row {
-    fileprivate init(
+    /// A participant, with the inputs that change the part.
+    private static func row(
         _ participant: ShareParticipant, number: Int, _ form: ShareForm, of share: ZoneShare, _ visit: Visit
-    ) {
-        let row = form.rows.first { $0.participantID == participant.participantID }
-        let right = row?.right ?? ShareRight(participant)
-        self.number = String(number)
-        participantID = participant.participantID
-        person = SharePerson(participant, of: share, visit.accounts, in: visit.place.address)
+    ) -> Inline {
+        let person = SharePerson(participant, of: share, visit.accounts, in: visit.place.address)
+        let asked = form.rows.first { $0.participantID == participant.participantID }
+        // The link decides the rights of those who came by it.
         let isFixed = participant.role == .owner || participant.role == .publicUser
-        rights = isFixed ? [] : ShareRight.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == right) }
-        canRemove = participant.role != .owner
-        isRemoved = row?.isRemoved ?? false
+        let right: Inline =
+            isFixed
+            ? Inline(person.right)
+            : .part(
+                FormField(
+                    .choice(rights(asked?.right ?? ShareRight(participant))), "right\(number)",
+                    "Right of \(person.name)", isLabelled: false))
+        let detail: Inline = person.detail.map { " \(.faint(Inline($0)))" } ?? ""
+        let since: Inline = person.since.map { " \(.faint("since \($0)"))" } ?? ""
+        let removal: Inline =
+            participant.role == .owner
+            ? ""
+            : .part(
+                FormField(.tick(isOn: asked?.isRemoved ?? false), "remove\(number)", "Remove \(person.name)"))
+        return
+            "\(strong: person.name)\(detail) \(right) \(Inline(person.status).styled("kind \(person.tone)"))\(since) \(removal)"
     }
 }
 
@@ -380,21 +398,22 @@ package enum ShareActions {
         let form = ShareForm(visit.fields)
         // Somebody has shared it, or has stopped sharing, since the form was loaded.
         guard form.isNew ? target.share == nil : form.shareName == target.share?.record.recordID.recordName else {
-            return .page(try ShareView(ShareForm(target), target, remark: tooLate, visit))
+            return .page(try ShareView.page(ShareForm(target), target, remark: tooLate, visit))
         }
-        guard visit.fields["do"] == "save" else { return .page(try ShareView(form, target, visit)) }
+        guard visit.fields["do"] == "save" else { return .page(try ShareView.page(form, target, visit)) }
         do {
             guard let operation = try form.operation(on: target, visit.people) else {
-                return .page(try ShareView(form, target, remark: "Nothing was changed, so nothing was saved.", visit))
+                return .page(
+                    try ShareView.page(form, target, remark: "Nothing was changed, so nothing was saved.", visit))
             }
             for result in try await modify([operation], in: target.zoneID, visit) { _ = try result.get() }
             let notice = target.share == nil ? Notice.shareMade : .shareChanged
             return .redirect(visit.place.link("share", target.parameters + [notice.parameter]))
         } catch let error as RecordError where error.code == .conflict || error.code == .exists {
             let now = try await ShareTarget.load(visit)
-            return .page(try ShareView(ShareForm(now), now, complaint: PageError(error), remark: tooLate, visit))
+            return .page(try ShareView.page(ShareForm(now), now, complaint: error, remark: tooLate, visit))
         } catch let error as RecordError {
-            return .page(try ShareView(form, target, complaint: PageError(error), visit))
+            return .page(try ShareView.page(form, target, complaint: error, visit))
         }
     }
 

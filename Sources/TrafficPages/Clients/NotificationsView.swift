@@ -9,73 +9,21 @@ internal import Records
 internal import RequestLog
 
 /// The page Notifications: the notifications of devices, and because of which change and subscription.
-package struct NotificationsView: Page {
-    package static let template = "notifications"
-    package static let tab = Tab.notifications
+package enum NotificationsView {
     /// The maximum number of notifications on a page, and of devices.
     private static let limit = 100
     /// The number of the last notification of the previous page.
     private static let beforeField = "before"
+}
 
-    /// A token in this environment.
-    struct Device: ViewModel {
-        let name: String
-        let user: String
-        let registered: ValueView
-        let expires: ValueView
-        let isExpired: Bool
-        let position: String
-        let waiting: String
-    }
+/// This browser as a device of the acting user, which its script makes with `tokens/create`.
+struct TestDevice: Component {
+    static let template = "test_device"
 
-    /// A subscription of a user, which can be fired with its latest change.
-    struct Standing: ViewModel {
-        let id: String
-        let href: String
-        /// `a Message is created or updated in zone Chats`.
-        let about: String
-        let user: String
-        let database: String
-        /// False if it has no `notificationInfo`.
-        let sends: Bool
-        /// The form that fires it; `nil` if the console can't.
-        let fire: String?
-    }
-
-    /// The browser as a device of the acting user, which its script makes with `tokens/create`.
-    struct TestDevice: ViewModel {
-        let create: String
-        let user: String
-        let name: String
-        let environment: String
-    }
-
-    /// The likely first subscription of the acting user, with the fields of its form.
-    struct Likely: ViewModel {
-        let text: String
-        let action: String
-        let hidden: [Frame.Hidden]
-    }
-
-    package let title = Self.tab.title
-    let action: String
-    let hidden: [Frame.Hidden]
-    let areas: [Choice]
-    let isOff: Bool
-    /// `2 subscriptions`; `nil` if they are not known here.
-    let subscribed: String?
-    let standing: [Standing]
-    let moreStanding: String?
-    let make: String
-    let likely: Likely?
-    /// `nil` for a container in iCloud, whose devices Apple notifies.
-    let device: TestDevice?
-    let deviceCount: String
-    let rows: [NotificationRow]
-    let devices: [Device]
-    let more: String?
-    let older: String?
-    let count: String
+    let create: String
+    let user: String
+    let name: String
+    let environment: String
 }
 
 extension NotificationsView {
@@ -85,7 +33,7 @@ extension NotificationsView {
         return .page(try NotificationView.load(id, visit))
     }
 
-    private static func load(_ visit: Visit) async throws -> NotificationsView {
+    private static func load(_ visit: Visit) async throws -> ComponentPage {
         let canSend = visit.console.notificationSender != nil
         let place = visit.place
         let actor = visit.people.actor
@@ -100,94 +48,162 @@ extension NotificationsView {
             token.key.container == place.address.container && token.key.environment == place.address.environment
                 && (!isOfUser || token.user == actor.userRecordName)
         }
-        let waiting = Dictionary(
-            grouping: visit.log.notifications.latest { $0.outcome == .waiting }, by: \.tokenID
-        ).mapValues(\.count)
-        let now = Timestamp.now()
         let shown = found.prefix(limit)
         let knowsAll = visit.database.can(.fireSubscriptions)
         let standing =
             knowsAll
             ? try await visit.measure { try await visit.database.require(.fireSubscriptions).ownedSubscriptions() }
                 .filter { !isOfUser || $0.user == actor.userRecordName } : []
+        // Apple notifies the devices of a container in iCloud.
         let listens = canSend && knowsAll
-        let area = isOfUser ? [("in", "user")] : []
-        return NotificationsView(
-            action: "\(place.path)/\(Tab.notifications.rawValue)",
-            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            areas: [
-                Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser),
-            ],
-            isOff: !visit.log.isOn, subscribed: knowsAll ? Digits.count(standing.count, "subscription") : nil,
-            standing: standing.prefix(limit).map { Standing($0, canFire: canSend, visit) },
-            moreStanding: standing.count > limit
-                ? "\(Digits.count(standing.count - limit, "more subscription"))." : nil,
-            make: place.link("subscription"), likely: listens ? Likely(besides: standing, visit) : nil,
-            device: listens
-                ? TestDevice(
-                    create:
-                        "/device/1/\(PercentEncoding.encoded(place.address.container.description))/\(place.address.environment.rawValue)/tokens/create",
-                    user: actor.userRecordName.string, name: actor.displayName,
-                    environment: place.address.environment.rawValue) : nil,
-            deviceCount: Digits.count(tokens.count, "device"), rows: shown.map { NotificationRow($0, visit) },
-            devices: tokens.prefix(limit).map { Device($0, waiting: waiting[$0.key.id] ?? 0, now: now, visit) },
-            more: tokens.count > limit ? "\(Digits.count(tokens.count - limit, "more token"))." : nil,
-            older: found.count > limit
-                ? shown.last.map {
-                    place.link(
-                        Tab.notifications.rawValue,
-                        area.map { (name: $0.0, value: $0.1) } + [(beforeField, String($0.id))])
-                } : nil,
-            count: Digits.count(shown.count, "notification"))
+        var parts: [any Component] = []
+        if listens {
+            let container = PercentEncoding.encoded(place.address.container.description)
+            let environment = place.address.environment.rawValue
+            parts.append(
+                TestDevice(
+                    create: "/device/1/\(container)/\(environment)/tokens/create",
+                    user: actor.userRecordName.string, name: actor.displayName, environment: environment))
+        }
+        parts.append(
+            Columns(
+                style: "columns aside-list",
+                [
+                    Section(
+                        "standing", "Subscriptions", isLive: true,
+                        [table(of: standing, canFire: canSend, visit)]
+                            + (listens ? likelyForm(besides: standing, visit) : [])),
+                    Section("devices", "Devices", isLive: true, devices(tokens, listens: listens, visit)),
+                ]))
+        parts.append(Section("sent", "Sent", isLive: true, [sent(Array(shown), visit)]))
+        let area = isOfUser ? [(name: "in", value: "user")] : []
+        let older = found.count > limit ? shown.last : nil
+        return ComponentPage(
+            .notifications,
+            PageHead(
+                Tab.notifications.title,
+                live: Inline(
+                    [
+                        knowsAll ? Digits.count(standing.count, "subscription") : nil,
+                        Digits.count(tokens.count, "device"),
+                    ]
+                    .compactMap(\.self).joined(separator: ", ")),
+                forms: [
+                    .choosing(
+                        Tab.notifications.rawValue, at: place,
+                        [
+                            FormField(
+                                .sentChoice([
+                                    Choice("", "all users", isSelected: !isOfUser),
+                                    Choice("user", actor.displayName, isSelected: isOfUser),
+                                ]), "in", "Notifications of", isLabelled: false)
+                        ], button: "Show")
+                ], actions: [.button("New subscription", place.link("subscription"))],
+                button: listens
+                    ? Form.Button("Add a test device", act: nil, style: "go", listens: true) : nil),
+            parts,
+            foot: Foot(
+                count: Digits.count(shown.count, "notification"),
+                next: older.map {
+                    Frame.Link(
+                        text: "Older ›",
+                        href: place.link(Tab.notifications.rawValue, area + [(beforeField, String($0.id))]))
+                }, isLive: true))
     }
-}
 
-extension NotificationsView.Device {
-    fileprivate init(_ token: NotificationToken, waiting: Int, now: Timestamp, _ visit: Visit) {
-        name = visit.log.clients.label(ofClient: token.clientID, token: token.key.id)
-        user = visit.people.name(of: token.user)
-        registered = ValueView(
-            .time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.deviceTokenLifetime * 1000)))
-        expires = ValueView(.time(token.expires))
-        isExpired = token.expires < now
-        position = Digits.grouped(token.deliveredPosition)
-        self.waiting = Digits.grouped(waiting)
+    /// Subscriptions of all users, which can be fired with their latest change.
+    private static func table(of standing: [OwnedSubscription], canFire: Bool, _ visit: Visit) -> Table {
+        let rows = standing.prefix(limit).map { standing in
+            let subscription = standing.subscription
+            let place = visit.place(of: standing.user, standing.scope)
+            let id = subscription.subscriptionID.string
+            let fire = Form(
+                .line, place.link("notification/fire"), hidden: [Frame.Hidden(name: "id", value: id)], [],
+                buttons: [
+                    Form.Button(
+                        "Fire", act: nil, label: "Fire \(id)",
+                        tip: "Notify its devices of the latest change that it is about")
+                ], stays: true)
+            let nothing: Inline =
+                subscription.notificationInfo == nil ? " \(Inline("nothing is sent").styled("bad"))" : ""
+            return Table.Row([
+                .link(id, place.link("subscription", [("id", id)])),
+                Inline(subscription.occasion(in: standing.scope)) + nothing,
+                "\(visit.people.name(of: standing.user)) \(.faint(Inline(standing.scope.rawValue)))",
+                canFire ? .part(fire) : "",
+            ])
+        }
+        let left = standing.count - limit
+        return Table(
+            "Standing subscriptions", ["subscription", .column("notifies when", "wide"), "user", .actions()], rows,
+            nothing: EmptyState(sentence: "None yet. A subscription says which changes a device is told of."),
+            more: left > 0 ? "\(Digits.count(left, "more subscription"))." : nil)
+    }
+
+    private static func devices(_ tokens: [NotificationToken], listens: Bool, _ visit: Visit) -> [any Component] {
+        let waiting = Dictionary(
+            grouping: visit.log.notifications.latest { $0.outcome == .waiting }, by: \.tokenID
+        ).mapValues(\.count)
+        let now = Timestamp.now()
+        let lines = tokens.prefix(limit).map { token -> Inline in
+            let name = visit.log.clients.label(ofClient: token.clientID, token: token.key.id)
+            let registered = Timestamp(
+                milliseconds: token.expires.milliseconds - SubscriptionRules.deviceTokenLifetime * 1000)
+            let age: Inline =
+                token.expires < now
+                ? "\(Inline("expired").styled("bad")) \(.time(token.expires))" : "registered \(.time(registered))"
+            let state: Inline =
+                "\(age), notified up to \(Digits.grouped(token.deliveredPosition)), \(Digits.grouped(waiting[token.key.id] ?? 0)) waiting"
+            return "\(strong: name) \(visit.people.name(of: token.user)) \(.faint(state))"
+        }
+        var parts: [any Component] = []
+        if listens {
+            parts.append(
+                Paragraph.faint(
+                    Inline(
+                        "A test device needs scripts: this browser would listen at the web courier. Without them, a client calls `tokens/create`."
+                    ).styled("needs-scripts")))
+        }
+        parts.append(
+            lines.isEmpty
+                ? Paragraph.faint("No client has a token in this environment.") : Listing(lines, style: "devices"))
+        if tokens.count > limit {
+            parts.append(Paragraph.remark("\(Digits.count(tokens.count - limit, "more token"))."))
+        }
+        return parts
+    }
+
+    private static func sent(_ notifications: [LoggedNotification], _ visit: Visit) -> any Component {
+        if notifications.isEmpty {
+            return Paragraph.faint(
+                visit.log.isOn
+                    ? "No notifications. A client that has subscribed and has called `tokens/create` is notified of changes by others."
+                    : "Notifications are not recorded: the request log is off (`--request-log 0`), so the server does not know what it sent."
+            )
+        }
+        return NotificationRow.table(notifications.map { NotificationRow($0, visit) })
     }
 }
 
 // MARK: - Subscriptions to try
 
-extension NotificationsView.Standing {
-    fileprivate init(_ standing: OwnedSubscription, canFire: Bool, _ visit: Visit) {
-        let subscription = standing.subscription
-        let place = visit.place(of: standing.user, standing.scope)
-        id = subscription.subscriptionID.string
-        href = place.link("subscription", [("id", id)])
-        about = subscription.occasion(in: standing.scope)
-        user = visit.people.name(of: standing.user)
-        database = standing.scope.rawValue
-        sends = subscription.notificationInfo != nil
-        fire = canFire ? place.link("notification/fire") : nil
-    }
-}
-
-extension NotificationsView.Likely {
-    /// Any change in the zone of the visit, or in the first one; elsewhere any change of the usual type, or of the
-    /// database.
-    /// - Returns: `nil` if it is among the present ones, or if there is nothing to subscribe to.
-    fileprivate init?(besides present: [OwnedSubscription], _ visit: Visit) {
+extension NotificationsView {
+    /// The likely first subscription: any change in the zone of the visit, or in the first one; elsewhere any change of
+    /// the usual type, or of the database.
+    /// - Returns: nothing if it is among the present ones, or if there is nothing to subscribe to.
+    private static func likelyForm(besides present: [OwnedSubscription], _ visit: Visit) -> [any Component] {
         let (place, user) = (visit.place, visit.people.actor.userRecordName)
-        let id: String
+        let (id, text): (String, String)
         var fields = [(name: "do", value: "save"), (name: "sends", value: "1")]
         fields.append((name: "shouldSendContentAvailable", value: "1"))
         switch place.address.scope {
         case .private:
             let here = place.zoneID.flatMap { visit.hasFeed($0) ? $0 : nil }
-            guard let zoneID = here ?? visit.customZones.first?.zoneID else { return nil }
+            guard let zoneID = here ?? visit.customZones.first?.zoneID else { return [] }
             (id, text) = ("test-\(zoneID.zoneName)", "Subscribe to zone \(visit.zoneName(zoneID))")
             fields += [(name: "kind", value: "zone"), (name: "zone", value: zoneID.zoneName.string)]
         case .public:
-            guard let type = visit.types.first?.name else { return nil }
+            guard let type = visit.types.first?.name else { return [] }
             (id, text) = ("test-\(type)", "Subscribe to \(type)")
             fields += [(name: "kind", value: "query"), (name: "type", value: type.string)]
             fields += Subscription.Event.allCases.map { (name: "on", value: $0.rawValue) }
@@ -198,9 +214,14 @@ extension NotificationsView.Likely {
         let isPresent = present.contains {
             $0.user == user && $0.scope == place.address.scope && $0.subscription.subscriptionID == Name(id)
         }
-        if isPresent { return nil }
-        action = place.with { $0.zone = .unspecified }.link("subscription")
-        hidden = (fields + [(name: "subscriptionID", value: id)]).map { Frame.Hidden(name: $0.name, value: $0.value) }
+        if isPresent { return [] }
+        fields.append((name: "subscriptionID", value: id))
+        return [
+            Form(
+                .line, place.with { $0.zone = .unspecified }.link("subscription"),
+                hidden: fields.map { Frame.Hidden(name: $0.name, value: $0.value) }, [],
+                buttons: [Form.Button(text, act: nil)], stays: true)
+        ]
     }
 }
 
@@ -256,7 +277,7 @@ extension NotificationsView {
 // MARK: - Rows
 
 /// A notification in a list.
-struct NotificationRow: ViewModel {
+struct NotificationRow {
     let number: String
     let href: String
     let time: ValueView
@@ -301,22 +322,17 @@ struct NotificationRow: ViewModel {
         visit.place.link(Tab.notifications.rawValue, [("id", String(id))])
     }
 
-    func child(named name: String) -> Any? {
-        switch name {
-        case "number": number
-        case "href": href
-        case "time": time
-        case "user": user
-        case "subscription": subscription
-        case "database": database
-        case "cause": cause
-        case "subject": subject
-        case "device": device
-        case "state": state
-        case "tone": tone
-        case "other": other ?? Absent()
-        default: nil
-        }
+    static func table(_ rows: [NotificationRow]) -> Table {
+        Table(
+            "Notifications", ["number", "time", "to", "change", "subscription", .column("state", "wide")],
+            rows.map { row in
+                Table.Row([
+                    .link(row.number, row.href), Inline(row.time), "\(row.user) \(.faint(Inline(row.device)))",
+                    "\(Inline(row.cause).styled("kind")) \(Inline([row.subject]))",
+                    "\(Inline([row.subscription])) \(.faint(Inline(row.database)))",
+                    "\(Inline(row.state).styled(row.tone)) \(Inline([row.other].compactMap(\.self)))",
+                ])
+            })
     }
 }
 

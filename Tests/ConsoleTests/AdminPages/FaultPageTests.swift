@@ -143,7 +143,7 @@ import Testing
                     )
             )
             let order = ["expire-tokens", "throttled", "conflict", "pages-of-one"].map {
-                html.firstRange(of: "<code class=\"faint\">\($0)</code>")?.lowerBound
+                html.firstRange(of: ">\($0)</code>")?.lowerBound
             }
             #expect(!order.contains(nil) && order.compactMap { $0 } == order.compactMap { $0 }.sorted())
             #expect(InjectedFault.allCases.allSatisfy { html.contains(">\($0.rawValue)</code>") })

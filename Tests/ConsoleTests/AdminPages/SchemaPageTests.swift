@@ -377,7 +377,7 @@ import Testing
                 !(page.firstMatch(of: /<code data-copy-source>RECORD[^<]*/)?.output.contains("rank INT64 rank") ?? false)
             )
             let all = try await stage.page("indexes")
-            #expect(all.contains("<h2>Composite indexes</h2>") && all.contains("<b>5 indexes</b>"))
+            #expect(all.contains(">Composite indexes</h2>") && all.contains("<b>5 indexes</b>"))
             #expect(
                 try await stage.post("composites/change", "type=Note&filter=title&sort=title").status == .badRequest)
             let dropped = try await stage.post(

@@ -191,7 +191,73 @@ import Testing
         #expect(try html(PageHead("T", forms: [choice])).contains("/users\" method=\"get\"><input type=\"hidden\""))
     }
 
+    @Test func aFormIsAroundATable() throws {
+        let off = Form.Button("Off", act: "slow", name: "start", label: "Slow", isOn: false)
+        let rows = [Table.Row([.code("slow"), .part(off)], words: "slow <x>")]
+        let page = try html(
+            PageHead(
+                "T", live: "2 things", saves: "Save does it.", narrowing: "Filter things",
+                button: Form.Button("Save", act: nil, style: "go", form: "grid")),
+            Form(
+                .around, "/start", id: "grid", hidden: [Frame.Hidden(name: "was", value: "a")],
+                [FormField(.number(1...9), "count", "Next", value: "1", unit: "requests")], buttons: [], stays: true,
+                around: [Table("Things", style: .indexes, ["name", .boxes("on")], rows, noMatch: "Nothing matches.")]))
+        for part in [
+            "<p id=\"counts\" data-live=\"The page is complete.\">2 things</p><p role=\"status\" data-saves>Save does it.</p>",
+            "<input type=\"search\" data-narrow aria-label=\"Filter things\"",
+            "<button form=\"grid\" class=\"go\">Save</button></div>",
+            "<form id=\"grid\" class=\"around\" action=\"/start\" method=\"post\" data-stay autocomplete=\"off\">",
+            // Enter in an input presses no button of the table.
+            "<div class=\"row\"><button hidden disabled></button><div class=\"row\"><label for=\"count\">Next</label> <input type=\"number\" id=\"count\"",
+            "class=\"times\" min=\"1\" max=\"9\" inputmode=\"numeric\" autocomplete=\"off\"> <span class=\"word\">requests</span></div></div>",
+            "<tr data-words=\"slow &lt;x&gt;\"><th scope=\"row\"><code>slow</code></th><td class=\"index\" data-label=\"on\">"
+                + "<button name=\"start\" value=\"slow\" role=\"switch\" aria-checked=\"false\" aria-label=\"Slow\">Off</button></td></tr>",
+            "<p class=\"remark\" data-nothing hidden>Nothing matches.</p></form>",
+        ] {
+            #expect(page.contains(part), "\(part)\n\(page)")
+        }
+    }
+
+    @Test func severalInputsHaveOneName() throws {
+        let invited = FormField(.tick(isOn: false), "invite", "Ada", value: "ada")
+        let form = Form(
+            .grid, "/go", [FormField(.group([Columns(style: "places", [invited])]), "all", "invite")], button: "Go")
+        #expect(
+            try html(PageHead("T"), form).contains(
+                "<span>invite</span> <div class=\"inputs\"><div class=\"places\"><label class=\"tick\"><input type=\"checkbox\" name=\"invite\" value=\"ada\"> <span>Ada</span></label></div></div>"
+            ))
+    }
+
     // MARK: Parts
+
+    @Test func whatScriptsRenewHasAnID() throws {
+        let button = Form.Button("Listen", act: nil, listens: true)
+        let page = try html(
+            PageHead("T", button: button), Live("work", until: "Done.", reloads: true, [Paragraph("a")]),
+            Live("rest", until: nil, []), Section("sent", "Sent", isLive: true, []),
+            foot: Foot(count: "2 things", isLive: true))
+        for part in [
+            "<button type=\"button\" data-listen hidden>Listen</button>",
+            "<div id=\"work\" data-live=\"Done.\" data-reload><p>a</p></div><div id=\"rest\"></div>",
+            "<section id=\"sent-part\" data-live=\"The page is complete.\" aria-labelledby=\"sent\"><h2 id=\"sent\">Sent</h2></section>",
+        ] {
+            #expect(page.contains(part), "\(part)\n\(page)")
+        }
+    }
+
+    @Test func whatDestroysIsConfirmedBesideItsTitle() throws {
+        let form = Form(.line, "/delete", [], button: "Delete 2", buttonStyle: "go danger")
+        let page = try html(
+            PageHead("T"), Confirmation("dry", "2 would go", isWarning: true, form, notes: ["No <undo>."]),
+            Confirmation("none", "Nothing", notes: []))
+        for part in [
+            "<section class=\"confirm warned\" aria-labelledby=\"dry\"><header><h2 id=\"dry\">2 would go</h2><form class=\"row\" action=\"/delete\" method=\"post\">",
+            "<button class=\"go danger\">Delete 2</button></form></header><p class=\"faint\">No &lt;undo&gt;.</p></section>",
+            "<section class=\"confirm\" aria-labelledby=\"none\"><header><h2 id=\"none\">Nothing</h2></header></section>",
+        ] {
+            #expect(page.contains(part), "\(part)\n\(page)")
+        }
+    }
 
     @Test func partsStandInSections() throws {
         let refused = PageError(RecordError(.badRequest, "Not a <key>"))
