@@ -99,7 +99,7 @@ import Testing
             let before = stage.requestCount
             let list = try await stage.page(Self.unsent)
             #expect(
-                list.contains("1 change to send") && list.contains("<td>update</td>") && list.contains("title")
+                list.contains("1 change to send") && list.contains(">update</td>") && list.contains("title")
                     && list.contains("Send now"))
             let question = EditStage.text(try await stage.send("unsent/send", of: list))
             #expect(question.contains("Change \(ConnectedStage.container) (development) in iCloud?"))

@@ -5,7 +5,7 @@ package struct Table: Component {
     package enum Style: String, Sendable {
         /// Ended rows are struck through.
         case credentials
-        /// Narrow windows show each row as a card.
+        /// Tablets show each row as a card, as phones do with every table.
         case cards = "usertable"
         case narrow, operations, stored, differing
     }
@@ -68,7 +68,7 @@ package struct Table: Component {
         let content: Inline
         let isHead: Bool
         var style: String?
-        /// The column's title, where a narrow window shows rows as cards.
+        /// The column's title, for small windows, which show rows as cards.
         var title: String?
 
         func child(named name: String) -> Any? {
@@ -114,7 +114,7 @@ package struct Table: Component {
             for row in group.rows.indices {
                 for (index, column) in zip(group.rows[row].cells.indices, columns) {
                     group.rows[row].cells[index].style = column.style
-                    group.rows[row].cells[index].title = style == .cards && !column.isHidden ? column.title : nil
+                    group.rows[row].cells[index].title = column.isHidden ? nil : column.title
                 }
             }
             return group

@@ -6,7 +6,7 @@ internal import Records
 
 /// Records of one type in a table.
 struct ResultTable: ViewModel {
-    typealias Row = RecordRow<ValueView>
+    typealias Row = RecordRow<TableValue>
 
     /// The part of a record that a column shows.
     private enum Part {
@@ -110,6 +110,7 @@ struct ResultTable: ViewModel {
             }
         }
         self.columns = columns
+        let headings = columns.map(\.name)
         let targets = zip(records, decoded).lazy.flatMap { record, values in
             fields.lazy.flatMap {
                 values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? []
@@ -132,7 +133,7 @@ struct ResultTable: ViewModel {
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),
                 recordName: record.recordID.recordName.string,
                 title: titles[record.recordID], mark: since[record.recordID],
-                pick: visit.pick(record), cells: cells)
+                pick: visit.pick(record), cells: TableValue.row(cells, headings))
         }
     }
 
