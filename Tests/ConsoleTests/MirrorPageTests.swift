@@ -54,7 +54,7 @@ import Testing
             let page = try await stage.page(
                 "\(ConnectedStage.mirror)/query?zone=Notes&type=Note&filter1=title&is1=EQUALS&value1=before")
             #expect(
-                page.contains("><bdi>before</bdi> <small>note</small></a>") && page.contains("<strong>Mirror</strong>")
+                page.contains("><bdi>before</bdi></a>") && page.contains("<strong>Mirror</strong>")
                     && page.contains("a copy of \(ConnectedStage.container) (development)"))
             try await stage.save("second", ["title": .string("new")])
             #expect(try await pull(stage).contains("1 saved, 0 deleted"))

@@ -149,6 +149,7 @@ extension RecordRow<FetchTable.Cell> {
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         recordName = record.recordID.recordName.string
         title = answer.titles[record.recordID]
+        isTitled = false
         mark = answer.since[record.recordID]
         pick = visit.pick(record)
         let zone =
