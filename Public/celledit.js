@@ -101,6 +101,8 @@ class CellEditor {
     try {
       const answer = await load(this.form.getAttribute('action'), { method: 'POST', body })
       if (answer.isAfterSave) {
+        // The head of a row has its link, too.
+        if (this.cell.matches('th')) this.cell.replaceChildren(...this.kept)
         await this.saved(answer)
         adoptNotice(answer)
         return this.focus()

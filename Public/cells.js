@@ -5,6 +5,8 @@
 import { editAddress, editInPlace } from './celledit.js'
 import { isLeft } from './menus.js'
 
+// A title in the head of a row is a value, too.
+const cells = 'tbody td, [data-titled] > tbody th'
 const interactive = 'a, button, input, textarea, form, summary, label, select'
 
 export function enableCells() {
@@ -12,12 +14,12 @@ export function enableCells() {
   if (!table || !HTMLElement.prototype.showPopover) return
   const menu = new CellMenu(table)
   table.addEventListener('click', event => {
-    const cell = event.target.closest('tbody td')
+    const cell = event.target.closest(cells)
     if (!cell || cell.colSpan > 1 || event.target.closest(interactive) || !getSelection().isCollapsed) return
     menu.open(cell)
   })
   table.addEventListener('dblclick', event => {
-    const cell = event.target.closest('tbody td')
+    const cell = event.target.closest(cells)
     if (!cell || event.target.closest(interactive) || !menu.field(cell)?.isShort) return
     getSelection().removeAllRanges()
     menu.edit(cell)
@@ -33,7 +35,7 @@ export function enableCells() {
     } else if (event.target === cell && cell.colSpan === 1 && ['Enter', ' '].includes(event.key)) {
       event.preventDefault()
       menu.open(cell)
-    } else if (event.target === cell && event.key === 'F2' && menu.field(cell)) {
+    } else if ((event.target === cell || cell.matches('th')) && event.key === 'F2' && menu.field(cell)) {
       event.preventDefault()
       menu.edit(cell)
     }
@@ -172,6 +174,7 @@ function titleOf(there) {
 
 // The value without the notes beside it. A long text is there in full.
 function value(cell) {
+  if (cell.matches('th')) return cell.querySelector('a > bdi')?.textContent ?? ''
   const pairs = [...cell.querySelectorAll('dl > div:not(.faint)')].map(pair => `${pair.firstElementChild.textContent}: ${value(pair.lastElementChild)}`)
   if (pairs.length > 0) return pairs.join('\n')
   const items = [...cell.querySelectorAll('li:not(.faint)')].map(item => item.textContent.trim())

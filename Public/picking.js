@@ -1,4 +1,4 @@
-// Ticked rows: their count, a box that ticks all, and ranges. The actions are normal forms.
+// Ticked rows: their count, a box that ticks all, and ranges. The actions are normal forms, which the style sheet shows while a row is ticked.
 
 export function enablePicking() {
   const bar = document.querySelector('[data-picking]')
@@ -14,7 +14,6 @@ export function enablePicking() {
 
   const show = () => {
     const count = boxes.filter(box => box.checked).length
-    bar.hidden = count === 0
     bar.querySelector('[data-picked-count]').textContent = count === 1 ? '1 record:' : `${count} records:`
     for (const button of bar.querySelectorAll('[data-two]')) button.disabled = count !== 2
     all.checked = count === boxes.length

@@ -52,8 +52,8 @@ def test_a_value_is_edited_in_its_cell(table, server, container):
     box.fill("Milk")
     box.press("Enter")
     expect(cell(page, 1, "title")).to_have_text("Milk")
-    # The title beside the name is another one too, and the record is the same but for the field.
-    expect(page.locator("tbody tr").nth(1).locator("th a")).to_have_text("Milk note1")
+    # The title still leads to the record, which is the same but for the field.
+    expect(page.locator("tbody tr").nth(1).locator("th a")).to_have_text("Milk")
     assert server.values(container, "Notes", "note1") == before | {"title": "Milk"}
     expect(cell(page, 1, "title")).to_be_focused()
     # The ticked row has the new change tag.
@@ -66,6 +66,7 @@ def test_the_keyboard_edits_and_cancels(table, server, container):
     page = table
     page.keyboard.press("j")
     page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("F2")
     box = page.locator(".celledit").locator("input, textarea")
     expect(box).to_be_focused()
@@ -74,14 +75,20 @@ def test_the_keyboard_edits_and_cancels(table, server, container):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Escape")
     expect(page.locator(".celledit")).to_have_count(0)
-    expect(page.locator("tbody tr").first.locator("td").first).to_be_focused()
+    expect(cell(page, 0, "rank")).to_be_focused()
     assert server.values(container, "Notes", "note0")["rank"] == 0
     # Nothing changed: nothing is saved.
     page.keyboard.press("F2")
     expect(box).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".celledit")).to_have_count(0)
-    expect(page.locator("tbody tr").first.locator("td").first).to_have_text("0")
+    expect(cell(page, 0, "rank")).to_have_text("0")
+    # The title is edited from its link.
+    page.locator("tbody tr").first.locator("th a").focus()
+    page.keyboard.press("F2")
+    expect(box).to_have_value("Note 0")
+    page.keyboard.press("Escape")
+    expect(page.locator("tbody tr").first.locator("th a")).to_have_text("Note 0")
 
 
 def test_a_bad_value_says_why_and_stays(table, server, container):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages import CHAT
-from waiting import until
+from shifts import SlowPage
 
 
 def test_the_drawing_of_references_leads_there_and_back(open_page):
@@ -55,22 +55,6 @@ def test_moments_are_shown_in_utc_and_on_this_clock(open_page):
 @pytest.mark.parametrize("path", ["/record?zone=Chats&name=Person%2Falan", "/query?type=Message&zone=Chats"])
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
 def test_nothing_moves_once_it_is_drawn(open_page, path, zone):
-    page = open_page("/", timezone_id=zone)
-    page.add_init_script("""
-        window.moved = []
-        window.observer = new PerformanceObserver(list => {
-          for (const entry of list.getEntries()) window.moved.push(entry.sources.map(source => source.node?.outerHTML ?? source.node?.data))
-        })
-        window.observer.observe({ type: 'layout-shift', buffered: true })
-    """)
-    # The scripts wait until the page is drawn as a whole. They add times, buttons and menus, whose room is there before.
-    held = []
-    page.route("**/skylight.js", lambda route: held.append(route))
-    page.goto(CHAT + path, wait_until="commit")
-    until(lambda: held and page.evaluate("document.readyState") == "interactive", page)
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    page.evaluate("window.observer.takeRecords(); window.moved.length = 0")
-    held.pop().continue_()
-    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.evaluate("window.moved") == []
+    """Scripts add times, buttons and menus, whose room is there before."""
+    _, after = SlowPage(open_page("/", timezone_id=zone)).open(CHAT + path)
+    assert after == []

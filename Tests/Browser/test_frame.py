@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from axe import problems
 from pages import CHAT, JOURNAL, PAGES, title
+from shifts import SlowPage
 
 TABLE = CHAT + "/query?type=Message&zone=Chats"
 
@@ -202,6 +203,23 @@ def test_the_ways_to_read_stay_where_they_are_and_copy_covers_nothing(open_page)
     code.scroll_into_view_if_needed()
     pre, button = code.locator("pre").bounding_box(), code.get_by_role("button").bounding_box()
     assert button["x"] >= pre["x"] + pre["width"]
+
+
+@pytest.fixture(scope="module")
+def slow_pages(browser, demo):
+    """Pages whose scripts come late, on a phone and beside a sidebar."""
+    pages = {width: SlowPage(browser.new_page(base_url=demo.address, viewport={"width": width, "height": 844})) for width in (390, 1280)}
+    yield pages
+    for slow in pages.values():
+        slow.page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", [name for name, path in PAGES.items() if "#" not in path])
+def test_a_page_stays_in_place_when_its_scripts_run(slow_pages, name, width):
+    before, after = slow_pages[width].open(PAGES[name])
+    # What moves less is not seen.
+    assert sum(value for value, _ in before + after) < 0.02, before + after
 
 
 @pytest.mark.parametrize("name", ["errors", "record editor", "type", "rehearsals"])

@@ -57,7 +57,7 @@ enum ConnectView {
             "\(connection.credentials.description)\(connection.address.map { .faint(" at \($0)") } ?? "")",
             Inline(
                 DatabaseScope.allCases.filter(connection.reach.contains).map(\.rawValue).joined(separator: ", ")),
-            connection.userRecordName.map { .code($0.string) } ?? .faint("–"),
+            connection.userRecordName.map { .code($0.string) } ?? .missing,
             Inline(connection.isReadOnly ? "read-only" : "writable"), .time(connection.made),
             .buttons([
                 .button("Mirror", place.link(Tab.mirror.rawValue)),

@@ -124,8 +124,8 @@ package enum CheckView {
             href: link(recordID), recordName: recordID.recordName.string, title: titles[recordID])
         return Table.Row([
             record.inline, Inline(finding.recordType.string), Inline(visit.zoneName(recordID.zoneID)),
-            finding.fieldName.map { .code($0.string) } ?? .faint("–"),
-            finding.target.map { .link($0.recordName.string, link($0), style: "mono") } ?? .faint("–"),
+            finding.fieldName.map { .code($0.string) } ?? .missing,
+            finding.target.map { .link($0.recordName.string, link($0), style: "mono") } ?? .missing,
             Inline(finding.explanation),
         ])
     }

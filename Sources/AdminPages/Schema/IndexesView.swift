@@ -86,7 +86,7 @@ package enum IndexesView {
                         .filter(narrows: left <= 0 && filter.isEmpty), "find", "Filter", value: filter,
                         placeholder: "type, field or index"), links: views),
                 Live("indexes", until: works.panel.map { _ in "The work on indexes is done." }, parts),
-            ], foot: Foot(count: Digits.count(count, "index", plural: "indexes")))
+            ], foot: PageFooter(count: Digits.count(count, "index", plural: "indexes")))
     }
 
     private static func head(_ visit: Visit) -> PageHead {

@@ -62,7 +62,7 @@ package enum RolesView {
         let cells = roles.map { role -> Inline in
             let permissions = type.permissions(of: role)
             return permissions.isEmpty
-                ? .faint("–") : permissions.reduce("") { $0 + .badge($1.rawValue) + " " }
+                ? .missing : permissions.reduce("") { $0 + .badge($1.rawValue) + " " }
         }
         return Table.Row(
             [.link(type.name.string, visit.place.link("type", parameters))] + cells
@@ -124,6 +124,7 @@ struct GrantEditor: Component {
     static let template = "grants"
 
     struct Box: ViewModel {
+        let permission: String
         let value: String
         let label: String
         let isChecked: Bool
@@ -151,8 +152,8 @@ struct GrantEditor: Component {
                 role: role.string, meaning: GrantRow.meaning(of: role),
                 boxes: Grant.Permission.allCases.map { permission in
                     Box(
-                        value: "\(role):\(permission.rawValue)", label: "\(role) may \(permission.rawValue)",
-                        isChecked: granted.contains(permission))
+                        permission: permission.rawValue, value: "\(role):\(permission.rawValue)",
+                        label: "\(role) may \(permission.rawValue)", isChecked: granted.contains(permission))
                 })
         }
         action = visit.place.link("roles/grants")

@@ -57,6 +57,9 @@ package struct Inline: ViewModel, ExpressibleByStringInterpolation {
         lines.reduce("") { $0 + .part(Paragraph($1)) }
     }
 
+    /// What is not there. Cards leave it out.
+    package static let missing = Inline(ValueView.missing)
+
     package static let origin = Inline(ValueView(.origin))
 
     package static func part(_ part: any Component) -> Inline { Inline(ValueView(.part(part))) }

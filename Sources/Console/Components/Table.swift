@@ -5,7 +5,7 @@ package struct Table: Component {
     package enum Style: String, Sendable {
         /// Ended rows are struck through.
         case credentials
-        /// Narrow windows show each row as a card.
+        /// Tablets show each row as a card, as phones do with every table.
         case cards = "usertable"
         case narrow, operations, stored, differing
         /// Fields with a box for each index.
@@ -78,7 +78,7 @@ package struct Table: Component {
         let content: Inline
         let isHead: Bool
         var style: String?
-        /// The column's title, where a narrow window shows rows as cards.
+        /// The column's title, for small windows, which show rows as cards.
         var title: String?
 
         func child(named name: String) -> Any? {
@@ -128,7 +128,7 @@ package struct Table: Component {
                 for (index, column) in zip(group.rows[row].cells.indices, columns) {
                     group.rows[row].cells[index].style = column.style
                     group.rows[row].cells[index].title =
-                        style == .cards && !column.isHidden || column.style == "index" ? column.title : nil
+                        column.isHidden && column.style != "index" ? nil : column.title
                 }
             }
             return group

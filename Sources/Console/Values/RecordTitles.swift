@@ -68,7 +68,8 @@ package struct RecordTitles: Sendable {
         !type.isList && [.string, .int64, .double, .timestamp].contains(type.valueType)
     }
 
-    private static func text(of value: FieldValue) -> String? {
+    /// A value as a title, in full length.
+    package static func text(of value: FieldValue) -> String? {
         switch value {
         case .string(let text): text.isEmpty ? nil : text
         case .int64(let integer): String(integer)

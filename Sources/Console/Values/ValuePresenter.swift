@@ -242,6 +242,30 @@ package struct ValueView: ViewModel {
     }
 }
 
+/// A value in a table of records, with the title of its column for phones, where rows are cards.
+package struct TableValue: ViewModel {
+    /// Rows of more columns would be too long as cards: such tables scroll. The style sheet has the same number.
+    package static let cardLimit = 16
+
+    let value: ValueView
+    /// `nil` where rows do not become cards.
+    let heading: String?
+
+    /// The values of a row, with their headings.
+    /// - Parameter headings: those of all columns, also of the first one, which names the row.
+    package static func row(_ values: [ValueView], _ headings: [String]) -> [TableValue] {
+        let areCards = headings.count <= cardLimit
+        return zip(values, headings.dropFirst()).map { TableValue(value: $0, heading: areCards ? $1 : nil) }
+    }
+
+    package func child(named name: String) -> Any? {
+        switch name {
+        case "heading": heading ?? Absent()
+        default: value.child(named: name)
+        }
+    }
+}
+
 // MARK: - Assets
 
 extension Asset {

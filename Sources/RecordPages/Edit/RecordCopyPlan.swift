@@ -382,7 +382,7 @@ struct RecordCopyPreview {
                         .record(title: $0, name: name.string, href: href, hint: nil)
                     } ?? .link(name.string, href: href, hint: nil))),
             Inline(item.record.recordType.string), Inline(Digits.bytes(Int64(item.record.fields.bytes.count))),
-            item.files == 0 ? .faint("–") : Inline(Digits.count(item.files, "file")),
+            item.files == 0 ? .missing : Inline(Digits.count(item.files, "file")),
             Inline(verdict).styled("kind \(tone)") + compare, Inline(item.problem?.reason ?? ""),
         ])
     }

@@ -21,15 +21,15 @@ struct FetchTable: ViewModel {
 
     /// The content of a column in a row.
     enum Cell: ViewModel {
-        case value(ValueView)
+        case value(TableValue)
         /// The record's type has no such field.
         case none
 
         func child(named name: String) -> Any? {
             switch (name, self) {
             case ("value", .value(let value)): value
-            case ("isNumber", .value(let value)): value.child(named: "isNumber")
-            case ("value", .none), ("isNumber", .none): Absent()
+            case ("isNumber", .value(let value)), ("heading", .value(let value)): value.child(named: name)
+            case ("value", .none), ("isNumber", .none), ("heading", .none): Absent()
             default: nil
             }
         }
@@ -60,8 +60,9 @@ struct FetchTable: ViewModel {
             + ordered.map { TableColumn($0, order, visit) }
             + [TableColumn("modified")]
         width = String(columns.count)
+        let headings = columns.map(\.name)
         let rows = zip(records, fields).map { record, values in
-            (record.recordType, Row(record, values, ordered.map(\.name), answer, visit: visit))
+            (record.recordType, Row(record, values, ordered.map(\.name), headings, answer, visit: visit))
         }
         var groups = order.map { type in
             let own = rows.filter { $0.0 == type }.map(\.1)
@@ -139,7 +140,8 @@ extension TableColumn {
 
 extension RecordRow<FetchTable.Cell> {
     fileprivate init(
-        _ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ answer: FetchAnswer, visit: Visit
+        _ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ headings: [String],
+        _ answer: FetchAnswer, visit: Visit
     ) {
         let zoneID = record.recordID.zoneID
         let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links, titles: answer.titles)
@@ -147,17 +149,17 @@ extension RecordRow<FetchTable.Cell> {
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         recordName = record.recordID.recordName.string
         title = answer.titles[record.recordID]
+        isTitled = false
         mark = answer.since[record.recordID]
         pick = visit.pick(record)
         let zone =
-            answer.showsZones
-            ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []
-        cells =
-            zone
-            + names.map { name in
-                if values[name] == nil, let declared, declared[name] == nil { return .none }
-                return .value(values[name].map { presenter.view($0, of: name) } ?? .blank)
-            } + [.value(ValueView(.time(record.modified.timestamp)))]
+            answer.showsZones ? [ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))] : []
+        let shown =
+            zone + names.map { name in values[name].map { presenter.view($0, of: name) } ?? .blank }
+            + [ValueView(.time(record.modified.timestamp))]
+        let lacking = names.map { values[$0] == nil && declared != nil && declared?[$0] == nil }
+        let areLacking = zone.map { _ in false } + lacking + [false]
+        cells = zip(TableValue.row(shown, headings), areLacking).map { $1 ? .none : .value($0) }
     }
 }
 

@@ -40,7 +40,7 @@ package struct ImportingView: Page {
     struct SampleRow: ViewModel {
         let line: String
         let recordName: String?
-        let cells: [ValueView]
+        let cells: [TableValue]
     }
 
     struct ProblemRow: ViewModel {
@@ -155,7 +155,9 @@ extension ImportingView.Preview {
         samples = (preview?.samples ?? []).map { sample in
             ImportingView.SampleRow(
                 line: String(sample.line), recordName: sample.recordName?.string,
-                cells: shown.map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) })
+                cells: TableValue.row(
+                    shown.map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) },
+                    ["recordName"] + shown.map(\.fieldName.string)))
         }
         var notes = (preview?.notes ?? []).prefix(ImportingView.columnLimit).map(ImportingView.sentence(of:))
         if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }

@@ -89,7 +89,7 @@ package enum UnsentView {
                                 there.link(toRecord: recordID.recordName, in: recordID.zoneID)),
                             Inline(item.kind.rawValue), Inline(recordID.zoneID.zoneName.string), Inline(scope.rawValue),
                             Inline(item.fields.sorted().map(\.string).joined(separator: ", ")),
-                            item.base.map { .code($0) } ?? .faint("–"),
+                            item.base.map { .code($0) } ?? .missing,
                         ])
                     }, nothing: EmptyState(sentence: "Nothing waits to be sent."),
                     more: left > 0 ? "… and \(Digits.grouped(left)) more" : nil)

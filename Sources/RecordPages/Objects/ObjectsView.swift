@@ -181,7 +181,7 @@ struct ObjectTable: ViewModel {
         let href: String
         /// The text that tells the object from others, or else its record name.
         let label: String
-        let cells: [ValueView]
+        let cells: [TableValue]
 
         func child(named name: String) -> Any? {
             switch name {
@@ -244,6 +244,7 @@ struct ObjectTable: ViewModel {
             return column
         }
         columns = [first.map(column) ?? TableColumn("record name")] + names.map(column) + [TableColumn("modified")]
+        let headings = columns.map(\.name)
         let links = try await visit.links(toAssetsOf: records)
         let leading = zip(records, values).flatMap { record, values in
             names.compactMap { ObjectTargets.mayBeRecordName(values[MirroredNaming.field(of: $0)]) }
@@ -264,7 +265,7 @@ struct ObjectTable: ViewModel {
             return Row(
                 href: visit.place.link(toObject: record.recordID),
                 label: try titles.title(of: record) ?? record.recordID.recordName.string,
-                cells: cells + [ValueView(.time(record.modified.timestamp))])
+                cells: TableValue.row(cells + [ValueView(.time(record.modified.timestamp))], headings))
         }
     }
 }

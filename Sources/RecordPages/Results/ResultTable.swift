@@ -6,7 +6,7 @@ internal import Records
 
 /// Records of one type in a table.
 struct ResultTable: ViewModel {
-    typealias Row = RecordRow<ValueView>
+    typealias Row = RecordRow<TableValue>
 
     /// The part of a record that a column shows.
     private enum Part {
@@ -27,7 +27,12 @@ struct ResultTable: ViewModel {
     /// takes time.
     static let columnLimit = 20
 
+    /// The maximum length of a title, in characters. The style sheet cuts what does not fit.
+    private static let titleLength = 1000
+
     let caption: String
+    /// True if the first column is the field with the titles, and leads to the records.
+    let isTitled: Bool
     let columns: [TableColumn]
     let rows: [Row]
     /// The address of the query that also filters by a value of the table, without that value.
@@ -94,7 +99,10 @@ struct ResultTable: ViewModel {
                 visit.place.link("query", $0.parameters)
             }
         }
-        var columns = [column(.recordID, "recordName")]
+        // A title has a column already, which then is the first one.
+        let titleField = Self.titleField(fields, of: type, visit)
+        isTitled = titleField != nil
+        var columns = [titleField.map { column($0) }, column(.recordID, "recordName")].compactMap(\.self)
         if showsZones { columns.append(TableColumn("zone")) }
         let sorts = Set(form.sorts.map { type.key(named: $0.field) })
         let system: [(SystemField, String)] = [(.createTime, "created"), (.modTime, "modified")]
@@ -102,7 +110,8 @@ struct ResultTable: ViewModel {
             field == .modTime || sorts.contains(.system(field)) || form.keys.isSystemOnly
         }
         let shown = Self.inOrder(
-            fields.map { .field($0) } + shownSystem.map { .system($0, named: $1) }, of: type, form: form)
+            fields.filter { $0.name != titleField?.name }.map { .field($0) }
+                + shownSystem.map { .system($0, named: $1) }, of: type, form: form)
         columns += shown.map { part in
             switch part {
             case .field(let field): column(field)
@@ -110,6 +119,7 @@ struct ResultTable: ViewModel {
             }
         }
         self.columns = columns
+        let headings = columns.map(\.name)
         let targets = zip(records, decoded).lazy.flatMap { record, values in
             fields.lazy.flatMap {
                 values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? []
@@ -119,7 +129,9 @@ struct ResultTable: ViewModel {
         rows = zip(records, decoded).map { record, values in
             let zoneID = record.recordID.zoneID
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links, titles: titles)
-            var cells: [ValueView] = []
+            let name = record.recordID.recordName.string
+            let title = titleField.flatMap { values[$0.name].flatMap(RecordTitles.text) }
+            var cells = titleField == nil ? [] : [ValueView(.text(name))]
             if showsZones { cells.append(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))) }
             cells += shown.map { part in
                 switch part {
@@ -130,9 +142,21 @@ struct ResultTable: ViewModel {
             }
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),
-                recordName: record.recordID.recordName.string,
-                title: titles[record.recordID], mark: since[record.recordID],
-                pick: visit.pick(record), cells: cells)
+                recordName: name,
+                title: titleField == nil ? titles[record.recordID] : title.map { String($0.prefix(Self.titleLength)) },
+                isTitled: title != nil, mark: since[record.recordID],
+                pick: visit.pick(record), cells: TableValue.row(cells, headings))
+        }
+    }
+
+    /// The field that the titles of a type's records are from, if it has a column.
+    private static func titleField(_ fields: [QueryField], of type: RecordType, _ visit: Visit) -> QueryField? {
+        let titles = visit.titles
+        let isChosen = titles.chosen[type.name] != nil
+        return titles.fields(of: type.name).lazy.compactMap { name in fields.first { $0.name == name } }.first {
+            field in
+            // Only a text is a title that nobody has chosen.
+            isChosen || field.definition.type.valueType == .string && !field.definition.type.isList
         }
     }
 
@@ -231,6 +255,8 @@ struct RecordRow<Cell: Sendable>: ViewModel {
     let recordName: String
     /// `nil` for a record without one.
     let title: String?
+    /// True if the title stands alone, because the name has a column of its own.
+    let isTitled: Bool
     /// What is another now, in an earlier state.
     let mark: RecordMark?
     /// Identifies the record in actions on ticked records; `nil` in an earlier state.
@@ -242,6 +268,7 @@ struct RecordRow<Cell: Sendable>: ViewModel {
         case "href": href
         case "recordName": recordName
         case "title": title ?? Absent()
+        case "isTitled": isTitled
         case "mark": mark ?? Absent()
         case "pick": pick ?? Absent()
         case "cells": cells

@@ -102,7 +102,7 @@ extension NotificationsView {
                 button: listens
                     ? Form.Button("Add a test device", act: nil, style: "go", listens: true) : nil),
             parts,
-            foot: Foot(
+            foot: PageFooter(
                 count: Digits.count(shown.count, "notification"),
                 next: older.map {
                     Frame.Link(

@@ -120,7 +120,7 @@ extension SharingView {
         return Table.Row([
             "\(link ?? Inline(name)) \(address ?? "")", Inline(participant.role.words),
             Inline(isOwner ? "owns the records" : share.share.right(of: participant)), status,
-            isOwner ? .faint("–") : participant.accepted.map { .time($0) } ?? .faint("–"), read,
+            isOwner ? .missing : participant.accepted.map { .time($0) } ?? .missing, read,
         ])
     }
 }

@@ -97,7 +97,7 @@ package enum ZonesView {
             Inline(counts.map { Digits.grouped($0.deletions) } ?? "–"),
             Inline(counts.map { $0.typesText(limit: 4) } ?? ""),
             ZoneMark.all(of: zoneID, in: visit).reduce(token ?? "") { $0 + $1.badge + " " },
-            participants.isEmpty ? .faint("–") : Inline(participants.joined(separator: ", ")),
+            participants.isEmpty ? .missing : Inline(participants.joined(separator: ", ")),
             visit.hasFeed(zoneID) ? "\(query) · \(.link("Changes", place.link("changes")))" : query,
         ])
     }

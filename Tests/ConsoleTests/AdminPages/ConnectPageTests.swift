@@ -40,7 +40,7 @@ import Testing
             let list = try await stage.page("/connect?notice=connected")
             let secret = try #require(key.pem.split(separator: "\n").dropFirst().first)
             #expect(
-                list.contains("The container is connected") && list.contains(key.id) && list.contains("<td>public</td>")
+                list.contains("The container is connected") && list.contains(key.id) && list.contains(">public</td>")
                     && !list.contains(secret))
             // A key reaches the public database only, and links lead there.
             #expect(list.contains("/development/public/query") && !list.contains("/development/private/"))

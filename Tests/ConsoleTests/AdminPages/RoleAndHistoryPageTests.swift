@@ -110,7 +110,7 @@ import Testing
                 }
             }
             let first = try await stage.page("history")
-            #expect(first.matches(of: /<td>Developer<\/td>/).count == 50)
+            #expect(first.matches(of: />Developer<\/td>/).count == 50)
             #expect(
                 first.contains(">schema file</span>") && first.contains(">saved</span>")
                     && first.contains("<summary>22 more</summary>")
@@ -129,7 +129,7 @@ import Testing
         try await SchemaStage.run { stage in
             _ = try await stage.post("types/create", "name=Song")
             let page = try await stage.page("history")
-            #expect(page.contains("Song") && page.contains(">edited</span>") && page.contains("<td>Developer</td>"))
+            #expect(page.contains("Song") && page.contains(">edited</span>") && page.contains(">Developer</td>"))
         }
     }
 

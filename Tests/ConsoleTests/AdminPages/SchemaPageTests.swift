@@ -395,7 +395,8 @@ import Testing
         try await SchemaPageStage.with { stage in
             let page = try await stage.page("types")
             let row = try #require(
-                page.firstMatch(of: /type=Note">Note<\/a><\/th>\s*<td class="num">(\d+)<\/td>\s*<td>([^<]*)<\/td>/)?
+                page.firstMatch(
+                    of: /type=Note">Note<\/a><\/th>\s*<td class="num"[^>]*>(\d+)<\/td>\s*<td[^>]*>([^<]*)<\/td>/)?
                     .output)
             #expect(row.1 == "3" && row.2 == "1 field")
             #expect(page.contains("<b>2 record types and Users</b>"))

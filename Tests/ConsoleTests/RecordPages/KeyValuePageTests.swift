@@ -28,7 +28,7 @@ import Testing
             #expect(try await Self.values(stage) == ["font size": .double(1.5)])
             let list = try await stage.page("keyvalues")
             #expect(
-                list.contains(">font size</a>") && list.contains("<td>double</td>") && list.contains("1 of 1,024 keys")
+                list.contains(">font size</a>") && list.contains(">double</td>") && list.contains("1 of 1,024 keys")
                     && list.contains("8 bytes of 1 MB"))
             // The form has the key, its kind and its value again.
             let page = try await stage.page("keyvalues?key=font+size")
@@ -103,7 +103,7 @@ import Testing
             let operations = all.enumerated().map { KeyValueOperation.set(Name("k\($0.offset)"), $0.element) }
             _ = try await stage.database.require(.keepKeyValues).modifyKeyValues(operations)
             let page = try await stage.page("keyvalues")
-            for kind in PropertyValue.Kind.allCases { #expect(page.contains("<td>\(kind.words)</td>"), "\(kind)") }
+            for kind in PropertyValue.Kind.allCases { #expect(page.contains(">\(kind.words)</td>"), "\(kind)") }
             #expect(!page.contains("<b>\"x\"") && page.contains("3 bytes"))
         }
     }

@@ -102,18 +102,19 @@ import Testing
             let page = try await stage.page("objects")
             let entry = try Self.row("Entry", in: page)
             #expect(
-                entry.contains("<td class=\"num\">1</td>")
-                    && entry.contains("<td class=\"wide\">mood, title, uuid</td>"))
+                entry.contains(">1</td>")
+                    && entry.contains(">mood, title, uuid</td>"))
             #expect(entry.contains("<p>journal <span class=\"faint\">→ Journal</span></p>"))
             // A sub-entity is in the type of its parent, and has attributes of its own.
             let photo = try Self.row("PhotoEntry", in: page)
             #expect(
-                photo.contains("<td class=\"num\">1</td>") && photo.contains("<td class=\"wide\">caption, title</td>")
+                photo.contains(">1</td>") && photo.contains(">caption, title</td>")
                     && photo.contains(">CD_Entry</a>"))
-            #expect(try Self.row("Journal", in: page).contains("<td class=\"wide\">name</td>"))
+            #expect(try Self.row("Journal", in: page).contains(">name</td>"))
             let pairs = try Self.row(
                 "Entry", in: String(page[try #require(page.firstRange(of: "Many-to-many")).lowerBound...]))
-            #expect(pairs.contains("<td>tags</td><td>Tag</td><td>entries</td>") && page.contains(">3 pairs</a>"))
+            #expect(
+                pairs.contains(/>tags<\/td><td[^>]*>Tag<\/td><td[^>]*>entries<\/td>/) && page.contains(">3 pairs</a>"))
             #expect(!page.contains("moveReceipt") && !page.contains("<th scope=\"row\">CD_"))
         }
     }
@@ -135,11 +136,11 @@ import Testing
                     stage.database())
             }
             let page = try await stage.page("objects")
-            #expect(try Self.row("Tag", in: page).contains("<td class=\"num\">201</td>"))
+            #expect(try Self.row("Tag", in: page).contains(">201</td>"))
             for entity in ["Zone", "Area"] {
                 let row = try Self.row(entity, in: page)
                 #expect(
-                    row.contains("<td class=\"num\">1</td>") && row.contains("<td class=\"wide\">size</td>"),
+                    row.contains(">1</td>") && row.contains(">size</td>"),
                     "\(entity)")
             }
         }
@@ -333,7 +334,7 @@ import Testing
         try await ConnectedStage.run { stage in
             try await Self.fill(stage.there())
             let list = try await stage.page("objects")
-            #expect(try Self.row("Entry", in: list).contains("<td class=\"num\">–</td>"))
+            #expect(try Self.row("Entry", in: list).contains(">–</td>"))
             #expect(try Self.row("Entry", in: list).contains("journal <span class=\"faint\">→ Journal</span>"))
             #expect(list.contains(">Objects"), "the menu offers it now")
             let before = stage.requestCount

@@ -27,7 +27,7 @@ import Testing
     private func outcomes(_ page: String) -> [String] {
         page.matches(
             of:
-                /<th scope="row" class="name">(?:<a[^>]*>)?([^<]*)(?:<\/a>)?<\/th><td><span class="kind [a-z]*">([^<]*)</
+                /<th scope="row" class="name">(?:<a[^>]*>)?([^<]*)(?:<\/a>)?<\/th><td[^>]*><span class="kind [a-z]*">([^<]*)</
         ).map { "\($0.output.1): \($0.output.2)" }
     }
 
