@@ -52,7 +52,7 @@ import Testing
             let page = try await stage.page("sync")
             #expect(
                 page.contains(
-                    "data-live-turn hidden>Pause</button><noscript><a class=\"button\" href=\"\">Look again</a></noscript>"
+                    "data-live-turn data-room hidden>Pause</button><noscript><a class=\"button\" href=\"\">Look again</a></noscript>"
                 ))
             #expect(page.contains("<b class=\"faint\">1 client is behind (2 of 2 clients have pulled a zone)"))
             let (state, latest) = (
