@@ -262,8 +262,8 @@ struct EarlierStates {
         private func value(_ column: Int) throws -> Int64 { try rows.value(Column.latest + column, in: "records") }
     }
 
-    /// Calls `body` with the states of the records that changed since the position, in the order of their latest
-    /// changes. Those that changed more often follow after some others, and then those that are not known.
+    /// Calls `body` with the states of the records that changed since the position. Of so many records at a time, those
+    /// that are not known come at last, in the order of their latest changes.
     /// - Parameters:
     ///   - isCandidate: false for a record whose state is of no use.
     ///   - isWanted: false for a state that is of no use. It is not asked about all states.
@@ -273,10 +273,12 @@ struct EarlierStates {
     ) throws {
         var last = try StoredRow.id(zone: zone.number, position: time.position)
         let end = try StoredRow.id(zone: zone.number, position: max(zone.position, time.position))
+        // The records of the chunk are chosen first: otherwise PostgreSQL may join all of them, with the whole journal.
         let sql = """
             SELECT \(Column.all(name: "r.name", created: "r.created")), \(Latest.columns)
-            FROM records r LEFT JOIN journal j ON j.id = (r.id & \(StoredRow.lastPosition))
-            WHERE r.id > ? AND r.id <= ? ORDER BY r.id LIMIT \(Self.chunkSize)
+            FROM (SELECT id, name, born, state, type, createdAt, createdBy, createdOn FROM records
+            WHERE id > ? AND id <= ? ORDER BY id LIMIT \(Self.chunkSize)) r
+            LEFT JOIN journal j ON j.id = (r.id & \(StoredRow.lastPosition))
             """
         while true {
             try Task.checkCancellation()
@@ -286,7 +288,7 @@ struct EarlierStates {
                 let latest = Latest(rows: rows)
                 while try rows.next() {
                     count += 1
-                    last = try rows.value(Column.latest, in: "records")
+                    last = max(last, try rows.value(Column.latest, in: "records"))
                     guard try isCandidate(latest) else { continue }
                     if try isNew(latest.born, isRenewed: latest.state.isRenewed) {
                         try body(.missing(isDeletion: false))
