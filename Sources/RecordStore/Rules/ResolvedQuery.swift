@@ -354,7 +354,7 @@ extension ResolvedQuery {
     public func precedes(_ left: QueryPosition, _ right: QueryPosition) -> Bool {
         // By index: a loop over pairs would copy each sort, which takes longer than the comparison.
         for index in 0..<min(sorts.count, min(left.values.count, right.values.count)) {
-            let order = order(of: left.values[index], right.values[index], bySort: index)
+            let order = sorts[index].order(of: left.values[index], right.values[index])
             if order != 0 { return order < 0 }
         }
         if left.recordName != right.recordName { return left.recordName < right.recordName }
@@ -363,15 +363,13 @@ extension ResolvedQuery {
     }
 }
 
-extension ResolvedQuery {
-    /// The order of two values of one sort.
+extension ResolvedQuery.Sort {
+    /// The order of two values that it compares.
     /// - Returns: a negative number if the first one comes first, 0 if they are equal.
-    public func order(of one: FieldValue?, _ other: FieldValue?, bySort index: Int) -> Int {
+    public func order(of one: FieldValue?, _ other: FieldValue?) -> Int {
         // A record without a location is farther away than all others.
-        let order =
-            sorts[index].relativeLocation == nil
-            ? ValueOrder.compare(one, other) : Self.compareDistances(one, other)
-        return sorts[index].ascending ? order : -order
+        let order = relativeLocation == nil ? ValueOrder.compare(one, other) : Self.compareDistances(one, other)
+        return ascending ? order : -order
     }
 
     private static func compareDistances(_ left: FieldValue?, _ right: FieldValue?) -> Int {
@@ -382,9 +380,7 @@ extension ResolvedQuery {
         default: ValueOrder.compare(left, right)
         }
     }
-}
 
-extension ResolvedQuery.Sort {
     /// The value to sort by; `nil` if the record has none.
     func value(of record: QueriedRecord) -> FieldValue? {
         guard let relativeLocation else { return record.value(of: key) }

@@ -128,25 +128,49 @@ struct EarlierStates {
 
     // MARK: Reading
 
+    /// What is seen of the state of a changed record before the record is read.
+    struct Glance {
+        fileprivate let cells: UnsafeMutableBufferPointer<SQLCell>
+
+        var name: Name { Name(cells[1].string) }
+        func value(of field: Name) throws -> FieldValue? { try FieldsText.value(of: field, in: cells[2].octets) }
+    }
+
     /// Calls `body` with the states of the records that changed since the position. Leaves out those that certainly had
     /// another type; others may have one.
     /// - Parameters:
     ///   - names: `nil` for all names.
     ///   - isWanted: false for a state that is of no use. It is not asked about all states.
     func eachChanged(
-        among names: [Name]?, ofType type: Int64, where isWanted: (borrowing RowReader) throws -> Bool,
+        among names: [Name]?, ofType type: Int64, where isWanted: (Glance) throws -> Bool,
         _ body: (State) throws -> Void
     ) throws {
-        // A record keeps its type until it is deleted.
-        func isCandidate(_ born: Int64, _ latest: Int64) -> Bool { born > time.position || latest == type }
         if let names {
             let changed = try rows(named: names).filter {
+                // A record keeps its type until it is deleted.
                 try $0.position > time.position
-                    && isCandidate($0.born, catalog.typeNumber(of: $0.record.recordType))
+                    && ($0.born > time.position || catalog.typeNumber(of: $0.record.recordType) == type)
             }
             return try goBack(from: changed, .ofType(type), body)
         }
-        try eachChanged(.ofType(type), where: { try isCandidate($0.born, $0.type) }, isWanted, body)
+        let sql = """
+            SELECT r.id, r.name, CASE WHEN j.position <= ? AND j.until >= ? AND j.type = ? THEN j.fields END
+            FROM (SELECT id, name FROM records WHERE id > ? AND id <= ? AND (born > ? OR type = ?) \(Self.chunk)) r
+            LEFT JOIN journal j ON \(Self.isStateBefore)
+            """
+        try eachChunk { last, end in
+            try db.rows(sql, [time.position, oldest, type, last, end, time.position, type]) { rows in
+                var chunk = Chunk()
+                while try rows.next() {
+                    let id = try chunk.count(rows)
+                    // Deletions, new records, those that changed more often, and expired states have no fields here.
+                    if try rows.isNull(2) || isWanted(Glance(cells: rows.cells)) { chunk.ids.append(id) }
+                }
+                return chunk
+            }
+        } states: {
+            try eachState(of: $0, .ofType(type), body)
+        }
     }
 
     /// The records of some names, and the errors of those that are not known.
@@ -177,18 +201,29 @@ struct EarlierStates {
         func add(_ number: Int, ofType type: Int64) throws {
             counts.records[try catalog.typeName(of: type), default: 0] += number
         }
-        try eachChanged(
-            .none,
-            where: { latest in
-                if try latest.state.isDeleted { counts.deletions -= 1 } else { try add(-1, ofType: latest.type) }
-                return true
+        try eachChunk { last, end in
+            try db.rows(
+                "SELECT id, state, type FROM records WHERE id > ? AND id <= ? \(Self.chunk)", [last, end]
+            ) { rows in
+                var chunk = Chunk()
+                while try rows.next() {
+                    chunk.ids.append(try chunk.count(rows))
+                    if RowReader.State(rawValue: try rows.value(1, in: "records")).isDeleted {
+                        counts.deletions -= 1
+                    } else {
+                        try add(-1, ofType: rows.value(2, in: "records"))
+                    }
+                }
+                return chunk
             }
-        ) { state in
-            switch state {
-            case .record: break
-            case .unread(let type): try add(1, ofType: type)
-            case .missing(let isDeletion): counts.deletions += isDeletion ? 1 : 0
-            case .notKnown: notKnown += 1
+        } states: {
+            try eachState(of: $0, .none) { state in
+                switch state {
+                case .record: break
+                case .unread(let type): try add(1, ofType: type)
+                case .missing(let isDeletion): counts.deletions += isDeletion ? 1 : 0
+                case .notKnown: notKnown += 1
+                }
             }
         }
         return ZoneCounts(
@@ -239,107 +274,107 @@ struct EarlierStates {
         return try names.compactMap { try lookup.row(named: $0) { try $0.row() } }
     }
 
-    /// The latest state of a record, in the current row of a statement that selects it with the state before.
-    private struct Latest {
-        static let columns = "r.id, r.born, r.state, r.type"
+    /// Some of the records that changed since the position, by their rows.
+    private struct Chunk {
+        var ids: [Int64] = []
+        private(set) var last: Int64 = 0
+        private(set) var size = 0
 
-        let rows: SQLRows
-
-        var position: Int64 { get throws { StoredRow.position(ofID: try value(0)) } }
-        var born: Int64 { get throws { try value(1) } }
-        var state: RowReader.State { get throws { RowReader.State(rawValue: try value(2)) } }
-        var type: Int64 { get throws { try value(3) } }
-        var name: Name { get throws { Name(try rows.value(1, in: "records") as String) } }
-        var changed: Changed {
-            get throws {
-                guard let created = try rows.signature(5, in: "records") else {
-                    throw DamagedRow(in: "records", "has a record without its creator")
-                }
-                return Changed(name: try name, position: try position, born: try born, created: created)
-            }
+        /// - Parameter rows: a row whose first column is that of the record. Rows come in any order.
+        /// - Returns: the row of the record.
+        mutating func count(_ rows: SQLRows) throws -> Int64 {
+            let id: Int64 = try rows.value(0, in: "records")
+            last = max(last, id)
+            size += 1
+            return id
         }
-
-        private func value(_ column: Int) throws -> Int64 { try rows.value(Column.latest + column, in: "records") }
     }
 
-    /// Calls `body` with the states of the records that changed since the position. Of so many records at a time, those
-    /// that are not known come at last, in the order of their latest changes.
+    /// Ends a statement that reads a chunk.
+    private static let chunk = "ORDER BY id LIMIT \(chunkSize)"
+    /// Joins a record with its state before its latest change.
+    private static let isStateBefore = "j.id = (r.id & \(StoredRow.lastPosition))"
+
+    /// Reads the records that changed since the position, chunk by chunk.
     /// - Parameters:
-    ///   - isCandidate: false for a record whose state is of no use.
-    ///   - isWanted: false for a state that is of no use. It is not asked about all states.
-    private func eachChanged(
-        _ fields: Fields, where isCandidate: (Latest) throws -> Bool,
-        _ isWanted: (borrowing RowReader) throws -> Bool = { _ in true }, _ body: (State) throws -> Void
-    ) throws {
+    ///   - read: reads the records after one row and up to another one.
+    ///   - states: gets the rows of those whose states are wanted.
+    private func eachChunk(_ read: (Int64, Int64) throws -> Chunk, states: ([Int64]) throws -> Void) throws {
         var last = try StoredRow.id(zone: zone.number, position: time.position)
         let end = try StoredRow.id(zone: zone.number, position: max(zone.position, time.position))
-        // The records of the chunk are chosen first: otherwise PostgreSQL may join all of them, with the whole journal.
-        let sql = """
-            SELECT \(Column.all(name: "r.name", created: "r.created")), \(Latest.columns)
-            FROM (SELECT id, name, born, state, type, createdAt, createdBy, createdOn FROM records
-            WHERE id > ? AND id <= ? ORDER BY id LIMIT \(Self.chunkSize)) r
-            LEFT JOIN journal j ON j.id = (r.id & \(StoredRow.lastPosition))
-            """
         while true {
             try Task.checkCancellation()
-            var (count, way) = (0, WayBack(versions: versions))
-            try db.rows(sql, [time.position, fields.number, last, end]) { rows in
-                var reader = RowReader(rows.cells, of: "journal", zoneID: zone.zoneID, catalog: catalog)
-                let latest = Latest(rows: rows)
-                while try rows.next() {
-                    count += 1
-                    last = max(last, try rows.value(Column.latest, in: "records"))
-                    guard try isCandidate(latest) else { continue }
-                    if try isNew(latest.born, isRenewed: latest.state.isRenewed) {
-                        try body(.missing(isDeletion: false))
-                        continue
+            let chunk = try read(last, end)
+            if !chunk.ids.isEmpty { try states(chunk.ids) }
+            if chunk.size < Self.chunkSize { return }
+            last = chunk.last
+        }
+    }
+
+    /// Calls `body` with the states of records, and at last with those that are not known, in the order of their latest
+    /// changes.
+    /// - Parameter ids: the rows of the records.
+    private func eachState(of ids: [Int64], _ fields: Fields, _ body: (State) throws -> Void) throws {
+        var way = WayBack(versions: versions)
+        try db.rows(
+            """
+            SELECT \(Column.all(name: "r.name", created: "r.created", "r.id, r.born, r.state"))
+            FROM json_each(?) l CROSS JOIN records r ON r.id = l.value LEFT JOIN journal j ON \(Self.isStateBefore)
+            """, [time.position, fields.number, Self.list(ids)]
+        ) { rows in
+            var reader = RowReader(rows.cells, of: "journal", zoneID: zone.zoneID, catalog: catalog)
+            while try rows.next() {
+                let born: Int64 = try rows.value(Column.more + 1, in: "records")
+                let latest = RowReader.State(rawValue: try rows.value(Column.more + 2, in: "records"))
+                if isNew(born, isRenewed: latest.isRenewed) {
+                    try body(.missing(isDeletion: false))
+                    continue
+                }
+                let direction: Direction = try rows.isNull(Column.position) ? .expired : self.direction(rows)
+                switch direction {
+                case .new: try body(.missing(isDeletion: false))
+                case .here: try body(try state(&reader, fields))
+                case .expired, .before:
+                    guard let created = try rows.signature(5, in: "records") else {
+                        throw DamagedRow(in: "records", "has a record without its creator")
                     }
-                    guard way.versions > 0, !rows.isNull(Column.replacement) else {
-                        way.ends.append(try latest.changed)
-                        continue
-                    }
-                    switch try direction(rows) {
-                    case .expired: way.ends.append(try latest.changed)
-                    case .new: try body(.missing(isDeletion: false))
-                    case .before(let position):
-                        let changed = try latest.changed
-                        way.steps[position] = Step(
-                            changed: changed,
-                            created: reader.isDeleted
-                                ? try rows.signature(Column.created, in: "journal") : changed.created)
-                    case .here:
-                        if let state = try state(&reader, fields, where: isWanted) { try body(state) }
+                    let changed = Changed(
+                        name: Name(try rows.value(1, in: "records") as String),
+                        position: StoredRow.position(ofID: try rows.value(Column.more, in: "records")), born: born,
+                        created: created)
+                    if case .expired = direction {
+                        way.ends.append(changed)
+                    } else {
+                        way.steps[changed.position] = Step(changed: changed, created: created)
                     }
                 }
             }
-            way.versions -= 1
-            try goBack(way, fields, body)
-            if count < Self.chunkSize { return }
         }
+        try goBack(way, fields, body)
+    }
+
+    private static func list(_ numbers: [Int64]) -> String {
+        "[\(numbers.map(String.init).joined(separator: ","))]"
     }
 
     // MARK: The journal
 
-    /// The columns of a state in the journal: those of ``RowReader``, and what else the way back needs.
+    /// The columns of a state in the journal: those of ``RowReader``, the time when it was replaced, and others.
     private enum Column {
-        /// Position of the change that replaced the state.
-        static let replacement = RowReader.columnCount
-        /// Time of the replacement.
-        static let until = replacement + 1
-        /// The first of three: of a deletion, who created the deleted record, and when.
-        static let created = until + 1
-        /// The first one after them.
-        static let latest = created + 3
+        /// Position of the change that made it.
+        static let position = 0
+        static let until = RowReader.columnCount
+        /// The first one of the others.
+        static let more = until + 1
 
         /// - Parameters:
         ///   - name: the column with the record's name.
         ///   - created: the beginning of the names of the columns that say who created the record, and when.
-        static func all(name: String, created: String) -> String {
+        static func all(name: String, created: String, _ more: String) -> String {
             """
             j.position, \(name), j.type, j.born, j.state, \(created)At, \(created)By, \(created)On,
             j.modifiedAt, j.modifiedBy, j.modifiedOn, j.parent,
-            CASE WHEN j.position <= ? AND ? IN (-1, j.type) THEN j.fields END, j.tag, NULL, NULL,
-            j.id, j.until, j.createdAt, j.createdBy, j.createdOn
+            CASE WHEN j.position <= ? AND ? IN (-1, j.type) THEN j.fields END, j.tag, NULL, NULL, j.until, \(more)
             """
         }
     }
@@ -373,6 +408,8 @@ struct EarlierStates {
 
     /// Maximum number of versions of a record that count.
     private var versions: Int { time.limits.isOff ? 0 : time.limits.versions }
+    /// States that were replaced before this time, in ms since 1970, do not count.
+    private var oldest: Int64 { versions > 0 ? time.oldest.milliseconds : .max }
 
     private func goBack(from rows: [StoredRow], _ fields: Fields, _ body: (State) throws -> Void) throws {
         var way = WayBack(versions: versions)
@@ -400,25 +437,22 @@ struct EarlierStates {
             // The journal has neither a record's name nor who created it. Other columns take their places.
             try db.rows(
                 """
-                SELECT \(Column.all(name: "j.modifiedBy", created: "j.modified"))
+                SELECT \(Column.all(
+                    name: "j.modifiedBy", created: "j.modified", "j.id, j.createdAt, j.createdBy, j.createdOn"))
                 FROM json_each(?) l CROSS JOIN journal j ON j.id = l.value
                 """,
-                [
-                    time.position, fields.number,
-                    "[\(way.steps.keys.sorted().map(String.init).joined(separator: ","))]",
-                ]
+                [time.position, fields.number, Self.list(way.steps.keys.sorted())]
             ) { rows in
                 var reader = RowReader(rows.cells, of: "journal", zoneID: zone.zoneID, catalog: catalog)
                 while try rows.next() {
-                    guard var step = way.steps.removeValue(forKey: try rows.value(Column.replacement, in: "journal"))
+                    guard var step = way.steps.removeValue(forKey: try rows.value(Column.more, in: "journal"))
                     else { continue }
-                    if reader.isDeleted { step.created = try rows.signature(Column.created, in: "journal") }
+                    if reader.isDeleted { step.created = try rows.signature(Column.more + 1, in: "journal") }
                     switch try direction(rows) {
                     case .expired: way.ends.append(step.changed)
                     case .new: try body(.missing(isDeletion: false))
                     case .before(let position): next[position] = step
-                    case .here:
-                        if let state = try state(&reader, fields, of: step) { try body(state) }
+                    case .here: try body(try state(&reader, fields, of: step))
                     }
                 }
             }
@@ -434,27 +468,20 @@ struct EarlierStates {
 
     private func direction(_ rows: SQLRows) throws -> Direction {
         let until: Int64 = try rows.value(Column.until, in: "journal")
-        if until < time.oldest.milliseconds { return .expired }
-        let position: Int64 = try rows.value(0, in: "journal")
+        if until < oldest { return .expired }
+        let position: Int64 = try rows.value(Column.position, in: "journal")
         guard position > time.position else { return .here }
         let state = RowReader.State(rawValue: try rows.value(4, in: "journal"))
         return isNew(try rows.value(3, in: "journal"), isRenewed: state.isRenewed) ? .new : .before(position)
     }
 
     /// The state in the current row of the journal.
-    /// - Parameters:
-    ///   - step: says what the row lacks; `nil` if it lacks nothing.
-    ///   - isWanted: false for a state that is of no use.
-    /// - Returns: `nil` for a state that is not wanted.
-    private func state(
-        _ row: inout RowReader, _ fields: Fields, of step: Step? = nil,
-        where isWanted: (borrowing RowReader) throws -> Bool = { _ in true }
-    ) throws -> State? {
+    /// - Parameter step: says what the row lacks; `nil` if it lacks nothing.
+    private func state(_ row: inout RowReader, _ fields: Fields, of step: Step? = nil) throws -> State {
         if row.isDeleted { return .missing(isDeletion: true) }
         if let step, step.created == nil { return .notKnown(step.changed) }
         guard fields.includes(type: row.type) else { return .unread(type: row.type) }
         try row.check()
-        guard try isWanted(row) else { return nil }
         var record = try row.record()
         if let step, let created = step.created {
             (record.recordID.recordName, record.created) = (step.changed.name, created)

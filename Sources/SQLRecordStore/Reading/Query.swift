@@ -166,7 +166,7 @@ struct TopRecords {
     /// Total size of the fields of the kept records, in bytes.
     private(set) var keptBytes = 0
     /// The position at and after which records don't fit on the page; `nil` while there is room.
-    private var bar: QueryPosition?
+    private(set) var bar: QueryPosition?
     /// True if a record was added since the last cut.
     private var isGrown = false
 
@@ -179,15 +179,6 @@ struct TopRecords {
     func excludes(_ place: QueryPosition) -> Bool {
         bar.map { !query.precedes(place, $0) } ?? false
     }
-
-    /// True if no record with this value of the first sort can be on the page.
-    func excludes(first value: FieldValue?) -> Bool {
-        guard let bar, let last = bar.values.first else { return false }
-        return query.order(of: value, last, bySort: 0) > 0
-    }
-
-    /// True if the page is full, so that only records before its end can be on it.
-    var isFull: Bool { bar != nil }
 
     /// Distance in metres at or beyond which no record can be on the page, for a query sorted nearest first; `nil`
     /// while there is room.

@@ -95,8 +95,8 @@ struct RowReader: ~Copyable {
     /// Not the whole catalog, because copying it would retain a dozen references.
     private let typeNames: [Int64: Name]
     private var lastType: (number: Int64, name: Name) = (-1, "")
-    private var lastCreated = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
-    private var lastModified = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
+    private var created = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
+    private var modified = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
 
     /// - Parameters:
     ///   - cells: the current row, whose first columns are ``columns``.
@@ -163,12 +163,6 @@ struct RowReader: ~Copyable {
     var name: Name { Name(cells[1].string) }
     /// Number of the record type.
     var type: Int64 { cells[2].number }
-    var created: Signature {
-        mutating get {
-            Self.read(cells, 5, into: &lastCreated)
-            return lastCreated
-        }
-    }
     /// Time of the latest change.
     var moment: Timestamp { Timestamp(milliseconds: cells[8].number) }
     /// Size of the fields in bytes, as in ``record()``.
@@ -189,11 +183,12 @@ struct RowReader: ~Copyable {
 
     /// Like ``record()``, for a known position.
     mutating func record(at position: Int64) throws -> StoredRecord {
-        Self.read(cells, 8, into: &lastModified)
+        Self.read(cells, 5, into: &created)
+        Self.read(cells, 8, into: &modified)
         return StoredRecord(
             recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType,
             recordChangeTag: tag ?? StoredRow.changeTag(of: position),
-            created: created, modified: lastModified, parent: cells[11].isNull ? nil : Name(cells[11].string),
+            created: created, modified: modified, parent: cells[11].isNull ? nil : Name(cells[11].string),
             fields: fields(12), sharing: try sharing)
     }
 
@@ -216,9 +211,6 @@ struct RowReader: ~Copyable {
         return StoredRow(
             id: id, record: try record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
     }
-
-    /// The value of one field, which is decoded without copying the others.
-    func value(of field: Name) throws -> FieldValue? { try FieldsText.value(of: field, in: cells[12].octets) }
 
     private static func read(
         _ cells: UnsafeMutableBufferPointer<SQLCell>, _ column: Int, into signature: inout Signature

@@ -59,17 +59,21 @@ struct ZoneQuery {
         let typeNumber = try catalog.typeNumber(of: type.name)
         var names: [Name]?
         if case .lookUp(let looked) = plan.accessPath { names = looked }
-        // What a look at the row shows without decoding the record.
-        func mayBeOnPage(_ row: borrowing RowReader) throws -> Bool {
-            guard after != nil || page.isFull else { return true }
-            guard let sort = query.sorts.first else {
-                let place = QueryPosition(values: [], recordName: row.name, zoneID: zone.zoneID)
-                return (after.map { query.precedes($0, place) } ?? true) && !page.excludes(place)
+        let sort = query.sorts.first
+        // Copied, because each look into the page would copy all of it.
+        var bar = page.bar
+        func mayBeOnPage(_ state: EarlierStates.Glance) throws -> Bool {
+            guard after != nil || bar != nil else { return true }
+            guard let sort else {
+                let place = QueryPosition(values: [], recordName: state.name, zoneID: zone.zoneID)
+                return (after.map { query.precedes($0, place) } ?? true)
+                    && (bar.map { query.precedes(place, $0) } ?? true)
             }
             guard sort.relativeLocation == nil, case .custom(let field) = sort.key else { return true }
-            let value = try row.value(of: field)
-            if let last = after?.values.first, query.order(of: value, last, bySort: 0) < 0 { return false }
-            return !page.excludes(first: value)
+            let value = try state.value(of: field)
+            if let first = after?.values.first, sort.order(of: value, first) < 0 { return false }
+            if let last = bar?.values.first, sort.order(of: value, last) > 0 { return false }
+            return true
         }
         try earlier.eachChanged(among: names, ofType: typeNumber, where: mayBeOnPage) { state in
             switch state {
@@ -79,7 +83,10 @@ struct ZoneQuery {
                     notKnown.add(RecordID(recordName: changed.name, zoneID: zone.zoneID))
                 }
             case .record(let record):
-                if record.recordType == type.name, let found = try match(record) { page.offer(found) }
+                if record.recordType == type.name, let found = try match(record) {
+                    page.offer(found)
+                    bar = page.bar
+                }
             }
         }
         return notKnown
