@@ -30,7 +30,7 @@ package enum FaultsView {
                     Table(
                         "Rehearsals", style: .cards,
                         [
-                            "rehearsal", .actions("effect", "userdata"), .actions("advice", "userdata"),
+                            "rehearsal", .column("effect", "userdata"), .column("advice", "userdata"),
                             .actions("switch"),
                         ], groups: groups, noMatch: "No rehearsal matches.")
                 ]))
