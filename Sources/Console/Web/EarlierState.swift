@@ -267,6 +267,7 @@ struct EarlierBanner: ViewModel {
         if let moment {
             facts.append("last change at \(moment.utcText.prefix(19)) UTC, \(moment.agoText(at: .now()))")
         }
+        facts.append("schema and indexes of now")
         let behind = lags.filter { $0.count > 0 }
         let count = behind.reduce(0) { $0 + $1.count }
         let isWhole = lags.count == (visit.place.zoneID == nil ? visit.customZones.count : 1)

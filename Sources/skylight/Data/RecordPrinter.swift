@@ -76,12 +76,11 @@ extension ArgumentHelp {
 }
 
 extension RecordDatabase {
-    /// The database as it was at a point; `nil` for now. Says which position that is.
+    /// The database as it was at a point; `nil` for now. Says which position that is, and what is of now nevertheless.
     func asOf(_ point: AsOf?) async throws -> any RecordDatabase {
         guard let point else { return self }
         let earlier = try await require(.readEarlierStates).database(asOf: point)
-        if case .position = point { return earlier }
-        Output.note("As of position \(earlier.position).")
+        Output.note("As of position \(earlier.position), by the schema and indexes of now.")
         return earlier
     }
 }
