@@ -19,7 +19,8 @@ import Testing
         ["push"],
         ["snapshot"], ["snapshot", "save"], ["snapshot", "list"], ["snapshot", "compare"], ["snapshot", "restore"],
         ["snapshot", "delete"],
-        ["snapshot", "export"], ["snapshot", "import"],
+        ["snapshot", "export"], ["snapshot", "import"], ["move"], ["assets"], ["assets", "verify"],
+        ["assets", "sweep"],
     ])
     func everyCommandExplainsItself(command: [String]) async throws {
         let result = try await Command.run(command + ["--help"])
@@ -27,7 +28,7 @@ import Testing
         #expect(result.output.contains("OVERVIEW: "))
         let isGroup = [
             ["schema"], ["zone"], ["subscriptions"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"],
-            ["snapshot"],
+            ["snapshot"], ["assets"],
         ].contains(command)
         #expect(
             isGroup
