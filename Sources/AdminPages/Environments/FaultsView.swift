@@ -96,7 +96,7 @@ package enum FaultsView {
         return [FormField(.choice(zones), "of", "Zone to purge or reset")]
     }
 
-    /// What all rehearsals ask for.
+    /// The fields that every rehearsal has.
     private static func fields(_ visit: Visit) -> [FormField] {
         let areas = FaultScope.allCases(in: visit).map {
             Choice($0.value(in: visit.place), $0.area(in: visit.place).description, isSelected: false)

@@ -287,7 +287,7 @@ struct SignInResult: Component {
 
     /// The origin whose pages may receive the result; `nil` for none.
     let origin: String?
-    /// What a page is told without a token.
+    /// The message that the page gets if there is no token.
     let message: String?
     let token: String?
 

@@ -44,7 +44,7 @@ package struct AlonePage: Page {
     package let title: String
     package let status: HTTPResponse.Status
     package let retryAfter: Int?
-    /// What the page belongs to: the console, or a server for tests.
+    /// The owner of the page: the console, or a server for tests.
     let about: String?
     let heading: String
     let script: String?
@@ -73,7 +73,7 @@ package struct PageHead: ViewModel {
     /// The way back to the list that the thing is in, or what it belongs to.
     let crumb: Inline?
     let intro: [Inline]
-    /// What the page holds, which scripts renew.
+    /// A line about the content, which scripts update.
     let live: Inline?
     /// What Save does; a script says it in other words once something is changed.
     let saves: String?

@@ -6,7 +6,7 @@ internal import Records
 ///
 /// A record that did not change since is read where it is. The state of another one is a row of the journal: the one
 /// that was made at or before the position, and replaced after it. Of a record that changed once, it is read together
-/// with the record; the rows of those that changed more often are looked up together, change by change.
+/// with the record. The rows of records that changed more often are looked up together, change by change.
 ///
 /// Each read looks at every record that changed since, once, and at each of its later versions. So it costs what the
 /// same read of the present costs, and something for each change since, whatever the zone holds. Names and lists are
@@ -128,7 +128,7 @@ struct EarlierStates {
 
     // MARK: Reading
 
-    /// What is seen of the state of a changed record before the record is read.
+    /// The name and the fields of an earlier state. Queries look at them before the record is read.
     struct Glance {
         fileprivate let cells: UnsafeMutableBufferPointer<SQLCell>
 
