@@ -31,7 +31,8 @@ package enum AdviceView {
                         "Queries, and the indexes that they need",
                         [
                             .column("query", "wide"), .column("why it was refused", "wide"), "index it needs",
-                            .number("refused"), "last", "asked by",
+                            "refused",
+                            "asked by",
                         ], statistics.refusals.map { row($0, in: schema, works, visit) },
                         nothing: EmptyState(sentence: "No query was refused for a missing index."))
                 ])
@@ -111,7 +112,7 @@ package enum AdviceView {
             QueryForm(refusal.query, of: type).map { .link(sentence, visit.place.link("query", $0.parameters)) }
                 ?? Inline(sentence),
             .part(Listing(refusal.problems.map { Inline($0.error.reason) })), needs,
-            Inline(Digits.count(refusal.count, "time")), .time(refusal.last),
+            "\(Digits.count(refusal.count, "time")), last \(.time(refusal.last))",
             Inline(visit.people.name(of: refusal.userRecordName)),
         ])
     }
