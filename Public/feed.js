@@ -96,6 +96,13 @@ class Panel {
     return body
   }
 
+  // Following begins: what an empty page says is no longer true of the next moment.
+  begin() {
+    const nothing = document.querySelector('.answer > .empty')
+    if (!nothing) return
+    for (const fact of [nothing, ...document.querySelectorAll('.heading .said > :first-child, .foot [data-page]')]) fact.remove()
+  }
+
   // Inserts changes at the top, the latest first.
   prepend(body, changes) {
     body.prepend(...changes.slice(-shown).reverse().map(change => this.made(change)))
@@ -418,6 +425,7 @@ class Follow {
   start() {
     this.stop()
     this.#count = 0
+    this.#panel.begin()
     this.#open()
   }
 
