@@ -9,7 +9,7 @@ import { enableTimes } from './times.js'
 import { enableUploads } from './upload.js'
 
 const storageKey = 'beside'
-const rowsKey = 'rows'
+const rowsKey = 'table'
 const fits = matchMedia('(min-width: 860px) and (min-height: 521px)')
 // Where there is less room, it lies over the table, so it only opens when asked.
 const fitsBeside = matchMedia('(min-width: 1180px) and (min-height: 521px)')
@@ -216,7 +216,7 @@ class Beside {
 // The page of a record leads to those before and after it in the table that it was opened from.
 function showNeighbours() {
   const actions = document.querySelector('main:has(> .parts) > .heading > .actions')
-  const rows = actions ? keptRows() : []
+  const { from, rows } = actions ? keptRows() : nothingKept
   const at = rows.indexOf(location.pathname + location.search)
   if (at < 0) return
   const links = [['Previous record', icons.previous, rows[at - 1]], ['Next record', icons.next, rows[at + 1]]].filter(([, , href]) => href).map(([name, drawing, href]) => {
@@ -224,7 +224,7 @@ function showNeighbours() {
     link.append(icon(drawing))
     return link
   })
-  actions.prepend(Object.assign(document.createElement('span'), { className: 'faint', textContent: `${at + 1} of ${rows.length}` }), ...links)
+  actions.prepend(Object.assign(document.createElement('a'), { href: from, title: 'Back to the table', textContent: `${at + 1} of ${rows.length}` }), ...links)
 }
 
 function icon(drawing) {
@@ -243,13 +243,17 @@ function rename(part) {
   for (const link of part.querySelectorAll('a[href^="#"]')) link.setAttribute('href', `#beside-${link.hash.slice(1)}`)
 }
 
+// The rows of a table with the address of its page, for the pages of its records.
 function keepRows(rows) {
-  const links = rows.map(row => row.querySelector('th.name > a'))
-  try { sessionStorage.setItem(rowsKey, JSON.stringify(links.map(link => link.pathname + link.search))) } catch { /* Without storage, records have no neighbours. */ }
+  const address = ({ pathname, search }) => pathname + search
+  const table = { from: address(location), rows: rows.map(row => address(row.querySelector('th.name > a'))) }
+  try { sessionStorage.setItem(rowsKey, JSON.stringify(table)) } catch { /* Without storage, records have no neighbours. */ }
 }
 
+const nothingKept = { from: '', rows: [] }
+
 function keptRows() {
-  try { return JSON.parse(sessionStorage.getItem(rowsKey)) ?? [] } catch { return [] }
+  try { return JSON.parse(sessionStorage.getItem(rowsKey)) ?? nothingKept } catch { return nothingKept }
 }
 
 function kept() {

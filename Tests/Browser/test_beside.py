@@ -51,6 +51,9 @@ def test_records_open_beside_the_table(table):
     page.get_by_role("link", name="Previous record").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
     assert not problems(page)
+    # And back to the table.
+    page.get_by_role("link", name="4 of 5").click()
+    expect(page.locator("tbody th.name")).to_have_count(5)
 
 
 def test_the_keys_go_on_from_the_row_that_was_left(table):

@@ -329,7 +329,6 @@ extension QueryView.Footer {
         _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: CheckedQuery, counts: [Name: Int]?,
         visit: Visit
     ) async throws {
-        count = Digits.count(answer.records.count, "record")
         var all: String?
         let whole: [Name: Int]? =
             if !plan.query.filters.isEmpty { nil } else if let counts { counts } else { await visit.recordCounts() }
@@ -349,6 +348,8 @@ extension QueryView.Footer {
             countAll = nil
         }
         self.all = all
+        // Without the number of all, that of the page would read as it.
+        count = (countAll == nil ? "" : "first ") + Digits.count(answer.records.count, "record")
         let shown = Digits.grouped(answer.records.count)
         outcome =
             if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }

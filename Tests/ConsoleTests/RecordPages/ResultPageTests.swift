@@ -141,7 +141,7 @@ import Testing
         try await withNotes { stage in
             #expect(try await stage.get("query?type=Note&zone=Notes").1.contains("of 1,203"))
             let filtered = try await stage.get("query?type=Note&zone=Notes&filter1=rank&is1=GREATER_THAN&value1=2").1
-            #expect(filtered.contains("<b>50 records</b> <a") && filtered.contains("count all"))
+            #expect(filtered.contains("<b>first 50 records</b> <a") && filtered.contains("count all"))
             #expect(
                 try await stage.get("query?type=Note&zone=Notes&filter1=rank&is1=GREATER_THAN&value1=2&count=all").1
                     .contains("of 1,200<"))
