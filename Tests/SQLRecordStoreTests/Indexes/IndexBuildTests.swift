@@ -145,7 +145,9 @@ import Testing
 
     /// Savers change, add and delete records that the build has not reached, is working on, and has finished.
     @Test(arguments: 1...4) func nothingIsMissedOrDoubledUnderSaves(seed: UInt64) async throws {
-        let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: Int(seed) * 60, rowsInStep: 50))
+        let gate = WorkGate()
+        gate.open()
+        let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: Int(seed) * 60, rowsInStep: 50), gate)
         let database = try await bare(engine, 400)
         let saver = Task {
             var random = SeededRandom(seed: seed)
@@ -170,9 +172,11 @@ import Testing
         for _ in 0..<3 {
             _ = try await database.require(.editSchema).edit(Self.all)
             #expect(try await IndexRecount.problems(of: database) == [])
+            gate.close()
             _ = try await database.require(.editSchema).edit(Self.none, because: .edit, waitingForIndexes: false)
-            // The index is requested again before its removal is complete.
-            try await Task.sleep(for: .milliseconds(Int(seed) * 5))
+            // The indexes are requested again after a few steps of their removal, which has more of them.
+            try await gate.allow(Int(seed) - 1)
+            gate.open()
         }
         _ = try await database.require(.editSchema).edit(Self.all)
         saver.cancel()
