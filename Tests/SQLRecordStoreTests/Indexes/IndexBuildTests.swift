@@ -99,12 +99,13 @@ import Testing
         gate.open()
         // Each goes on; one that is complete leaves the list before the others.
         var last: [IndexBuildProgress.Subject: Int] = [:]
-        while case let builds = try await database.require(.showSchema).indexBuilds(), !builds.isEmpty {
+        try await eventually {
+            let builds = try await database.require(.showSchema).indexBuilds()
             for build in builds {
                 #expect(build.done >= last[build.subject, default: 0])
                 last[build.subject] = build.done
             }
-            try await Task.sleep(for: .milliseconds(5))
+            return builds.isEmpty
         }
         #expect(try await database.all(query(5)).count + database.all(query(5), in: .zone(notes)).count == 1)
         #expect(try await IndexRecount.problems(of: database) == [])
