@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+from waiting import PATIENCE
+
 
 def programs():
     """The folder of the server's programs; None if it is not installed."""
@@ -40,7 +42,8 @@ class PostgreSQL:
 
     def start(self):
         """Starts it, and waits until it answers."""
-        for _ in range(100):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             settings = [f"unix_socket_directories={self.folder}", "listen_addresses=", f"fsync={self.fsync}"]
             self.process = self.run("postgres", "-D", "data", *(word for setting in settings for word in ("-c", setting)))
             while self.process.poll() is None:

@@ -139,10 +139,8 @@ def test_progress_grows_and_an_upload_is_cancelled(stage, line, open_page, tmp_p
     bar = page.get_by_role("progressbar", name="Upload of slow.bin")
     expect(bar).to_be_visible()
     seen = set()
-    while len(seen) < 3:
-        # Fails if the upload finishes before that.
-        seen.add(bar.evaluate("it => it.value"))
-        page.wait_for_timeout(60)
+    # Fails if the upload finishes before that.
+    until(lambda: seen.add(bar.evaluate("it => it.value")) or len(seen) == 3, page, pause=0.06)
     # The rest does not arrive while axe looks.
     line.rate = 20_000
     assert not problems(page)

@@ -13,7 +13,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import urllib.parse
 import uuid
 import zlib
@@ -165,8 +164,7 @@ def wait_for_compressed_form(address: str) -> dict:
 def break_off(address: str, path, *arguments: str):
     """Downloads with curl until a part of the file has arrived, and kills it."""
     with subprocess.Popen(["curl", "-sS", "--limit-rate", str(max(SIZE // 20, 1 << 20)), "-o", str(path), *arguments, address]) as download:
-        while download.poll() is None and (not path.exists() or path.stat().st_size < SIZE // 8):
-            time.sleep(0.02)
+        until(lambda: download.poll() is not None or path.exists() and path.stat().st_size >= SIZE // 8, pause=0.02)
         download.kill()
     assert 0 < path.stat().st_size < SIZE
 

@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServing
 import Records
 import TestSupport
 import Testing
@@ -99,8 +100,8 @@ import Testing
     /// The number of processes that are killed.
     private static let rounds = Chance.times(6)
 
-    /// Processes end at any moment while the origin changes, and the next ones go on. A key reaches types without a
-    /// feed, a sign-in zones with tokens.
+    /// Processes end at any moment while the origin changes, after a few requests, and the next ones go on. A key reaches
+    /// types without a feed, a sign-in zones with tokens.
     @Test(arguments: StandIn.Credentials.allCases)
     func killedProcessesLeaveACopyThatGoesOn(credentials: StandIn.Credentials) async throws {
         let zone = credentials == .signIn ? "Flights" : nil
@@ -108,21 +109,27 @@ import Testing
         let place = zone.map { ["--zone", $0] } ?? ["--database", "public"]
         try await importing(rows, into: Self.container, place + ["--user", StandIn.user], in: "origin")
         try await StandIn.addIndexes(to: "Airport", in: folder)
-        var (random, user) = (SeededRandom(seed: UInt64(Self.rounds)), "")
-        try await withStandIn(credentials) { standIn in
-            for round in 1...Self.rounds {
-                let process = try RunningProcess(Self.mirror + ["--data", path("data")])
-                let first = Int.random(in: 0..<3500, using: &random)
-                try await standIn.modify(
-                    (first..<first + 150).map { Self.change(of: $0, in: round, mayDelete: zone != nil) }, in: zone)
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...500, using: &random)))
-                process.signal(SIGKILL)
-                _ = await process.end()
+        var (random, user, killed) = (SeededRandom(seed: UInt64(Self.rounds)), "", 0)
+        try await StandIn.run(in: folder) { standIn in
+            try await BreakingProxy.run(to: standIn.port, .forward) { port, proxy in
+                let connected = try await standIn.connect(with: credentials, at: "http://127.0.0.1:\(port)")
+                #expect(connected.status == 0, "\(connected.errors)")
+                for round in 1...Self.rounds {
+                    let process = try RunningProcess(Self.mirror + ["--data", path("data")])
+                    let first = Int.random(in: 0..<3500, using: &random)
+                    try await standIn.modify(
+                        (first..<first + 150).map { Self.change(of: $0, in: round, mayDelete: zone != nil) }, in: zone)
+                    let moment = proxy.requests + Int.random(in: 0...12, using: &random)
+                    try await eventually { proxy.requests >= moment || !process.process.isRunning }
+                    process.signal(SIGKILL)
+                    if await process.end().status == SIGKILL { killed += 1 }
+                }
+                let last = try await run(Self.mirror, in: "data").outputJSON
+                #expect(last["problems"] == .array([]))
+                user = try await standIn.connectedUser()
             }
-            let last = try await run(Self.mirror, in: "data").outputJSON
-            #expect(last["problems"] == .array([]))
-            user = try await standIn.connectedUser()
         }
+        #expect(killed > 0, "every process was over before it was killed")
         let there = try await exported(Self.container, place + ["--user", StandIn.user], in: "origin")
         let here = try await exported(Self.copy, place + ["--user", user], in: "data")
         #expect(there.count > 2000 && there == here)

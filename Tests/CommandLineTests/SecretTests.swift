@@ -36,6 +36,12 @@ import Testing
         try await StandIn.run(in: folder) { standIn in
             let (fixed, tokens) = try await BreakingProxy.run(to: standIn.port, .forward) { port, proxy in
                 try await use(standIn, credentials, at: "http://127.0.0.1:\(port)", said)
+                // A mirror without answers asks again until it is stopped.
+                proxy.stop()
+                let waiting = try RunningProcess(Self.mirror + ["--data", data])
+                try await eventually { proxy.isStopped }
+                waiting.signal(SIGTERM)
+                said.note(await waiting.rest().joined(), await waiting.end().errors)
                 return (Self.fixedSecrets(standIn, credentials), Self.webAuthTokens(in: proxy.heads))
             }
             // The file has the newest token only.
@@ -43,11 +49,6 @@ import Testing
             #expect(fixed.allSatisfy { accounts.range(of: Data($0.utf8)) != nil })
             #expect(tokens.count { accounts.range(of: Data($0.utf8)) != nil } == (credentials == .signIn ? 1 : 0))
             #expect(credentials == .serverKey || tokens.count > 15, "the tokens did not rotate: \(tokens.count)")
-            // Without the proxy, a mirror waits for its server until it is stopped.
-            let waiting = try RunningProcess(Self.mirror + ["--data", data])
-            try await Task.sleep(for: .seconds(1))
-            waiting.signal(SIGTERM)
-            said.note(await waiting.rest().joined(), await waiting.end().errors)
 
             let written = try FileManager.default.subpathsOfDirectory(atPath: data).filter {
                 !$0.hasPrefix("accounts.sqlite")

@@ -15,6 +15,7 @@ from cluster import Cluster, is_installed
 from savers import ZONE, Load
 from test_kill import Memory
 from test_kill_postgresql import CarefulSaver, Fleet, Refused, answering
+from waiting import until
 
 ROUNDS = times(1)
 SAVERS = 6
@@ -102,7 +103,9 @@ def test_nothing_acknowledged_is_lost(cluster, fleet):
             time.sleep(choice.uniform(0.5, 3))
             killed = time.monotonic()
             cluster.wait_for_leader_besides(cluster.kill_leader())
-            time.sleep(1)
+            whole = time.monotonic()
+            # Saves are acknowledged again.
+            until(lambda: load.failures or any(saver.moments and saver.moments[-1] > whole for saver in savers))
         finally:
             load.stop()
         assert not load.failures, f"seed {SEED}, round {number}: {load.failures}"

@@ -101,6 +101,9 @@ public final class BreakingProxy: Sendable {
         }
     }
 
+    /// Lets no further request arrive. ``isStopped`` is true once one came.
+    public func stop() { state.withLock { $0.plan = .stopBeforeRequest($0.requests + 1) } }
+
     private func judge(request part: ByteBuffer, _ exchange: Exchange) -> Verdict {
         state.withLock { state in
             if state.isStopped { return .breakOff(nil) }

@@ -1,3 +1,5 @@
+import InMemoryRecordStore
+import RecordStore
 import Records
 import RequestLog
 import Synchronization
@@ -77,6 +79,8 @@ struct MemoryTests {
 
     private final class Answers: Sendable {
         let count = Atomic(0)
+        /// The clients that were refused.
+        let refused = Mutex<Set<Int>>([])
     }
 
     @Test("Many large responses at once all succeed in the end")
@@ -85,18 +89,20 @@ struct MemoryTests {
             budget.count(Self.limit)
             let answers = Answers()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<8 {
+                for client in 0..<8 {
                     group.addTask {
                         var status: Int?
                         // The waiting time depends on the load of the machine.
                         repeat {
                             status = try await server.client.exchange(Self.lookup).first?.status
+                            if status == 503 { answers.refused.withLock { _ = $0.insert(client) } }
                         } while status == 503
                         #expect(status == 200)
                         answers.count.add(1, ordering: .relaxed)
                     }
                 }
-                try await Task.sleep(for: .seconds(2))
+                // Each has waited for room in vain, and asks again.
+                try await eventually { answers.refused.withLock { $0.count } == 8 }
                 #expect(answers.count.load(ordering: .relaxed) == 0, "there was no room")
                 budget.giveBack(Self.limit)
                 try await group.waitForAll()
@@ -117,7 +123,10 @@ struct MemoryTests {
 
     @Test("A response that is retried for lack of memory is recorded once")
     func notedOnce() async throws {
-        try await Self.run(.inMemory) { server, budget in
+        let budget = MemoryBudget(limit: Self.limit)
+        let reads = Mutex(0)
+        let engine = ReadEngine(base: InMemoryRecordEngine()) { reads.withLock { $0 += 1 } }
+        try await TestServer.run(on: engine, memory: budget) { server in
             let client = NotedClient(server: server)
             try await client.post(
                 "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
@@ -125,15 +134,16 @@ struct MemoryTests {
             try await Self.isGivenBack(budget)
             let zone = #"{"zoneID":{"zoneName":"Z"}}"#
             var noted: ServedRequest
-            // A busy machine may give the room back too late.
+            // A busy machine may give the room back too late, and a quick one before it is looked for.
             repeat {
                 budget.count(Self.limit)
+                reads.withLock { $0 = 0 }
                 async let answer = client.post("\(NotedClient.skylight)/changes/page", zone)
-                try await Task.sleep(for: .seconds(1))
+                try await eventually { reads.withLock { $0 } == 1 }
                 budget.giveBack(Self.limit)
                 noted = try client.noted(try await answer)
-            } while noted.status == 503
-            #expect(noted.status == 200)
+            } while noted.status == 503 || reads.withLock { $0 } == 1
+            #expect(noted.status == 200 && reads.withLock { $0 } == 2)
             #expect(noted.pulls.map(\.changes) == [1])
             #expect(noted.records == 1)
             // A request that finds no room must not be logged as a pull.
@@ -143,6 +153,7 @@ struct MemoryTests {
             #expect(refused.status == 503)
             #expect(try client.noted(refused).pulls.isEmpty)
         }
+        await engine.close()
     }
 
     @Test("Followers of an idle zone leave memory for other requests")
@@ -158,5 +169,25 @@ struct MemoryTests {
             }
             try await Self.isGivenBack(budget)
         }
+    }
+}
+
+/// Tells of each page of changes that is read.
+private struct ReadEngine: ForwardingEngine {
+    let base: any RecordEngine
+    let read: @Sendable () -> Void
+
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        ReadDatabase(base: try await base.database(address, as: caller), read: read)
+    }
+}
+
+private struct ReadDatabase: ForwardingDatabase {
+    let base: any RecordDatabase
+    let read: @Sendable () -> Void
+
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        defer { read() }
+        return try await base.zoneChanges(request)
     }
 }

@@ -99,12 +99,13 @@ import Testing
         gate.open()
         // Each goes on; one that is complete leaves the list before the others.
         var last: [IndexBuildProgress.Subject: Int] = [:]
-        while case let builds = try await database.require(.showSchema).indexBuilds(), !builds.isEmpty {
+        try await eventually {
+            let builds = try await database.require(.showSchema).indexBuilds()
             for build in builds {
                 #expect(build.done >= last[build.subject, default: 0])
                 last[build.subject] = build.done
             }
-            try await Task.sleep(for: .milliseconds(5))
+            return builds.isEmpty
         }
         #expect(try await database.all(query(5)).count + database.all(query(5), in: .zone(notes)).count == 1)
         #expect(try await IndexRecount.problems(of: database) == [])
@@ -145,7 +146,9 @@ import Testing
 
     /// Savers change, add and delete records that the build has not reached, is working on, and has finished.
     @Test(arguments: 1...4) func nothingIsMissedOrDoubledUnderSaves(seed: UInt64) async throws {
-        let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: Int(seed) * 60, rowsInStep: 50))
+        let gate = WorkGate()
+        gate.open()
+        let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: Int(seed) * 60, rowsInStep: 50), gate)
         let database = try await bare(engine, 400)
         let saver = Task {
             var random = SeededRandom(seed: seed)
@@ -170,9 +173,11 @@ import Testing
         for _ in 0..<3 {
             _ = try await database.require(.editSchema).edit(Self.all)
             #expect(try await IndexRecount.problems(of: database) == [])
+            gate.close()
             _ = try await database.require(.editSchema).edit(Self.none, because: .edit, waitingForIndexes: false)
-            // The index is requested again before its removal is complete.
-            try await Task.sleep(for: .milliseconds(Int(seed) * 5))
+            // The indexes are requested again after a few steps of their removal, which has more of them.
+            try await gate.allow(Int(seed) - 1)
+            gate.open()
         }
         _ = try await database.require(.editSchema).edit(Self.all)
         saver.cancel()

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 /// Holds background work before each step, so that a test can inspect it halfway.
 final class WorkGate: Sendable {
@@ -27,9 +28,9 @@ final class WorkGate: Sendable {
     /// Allows some steps, and returns when they are done or no work is left.
     func allow(_ steps: Int, unless isOver: () async throws -> Bool = { false }) async throws {
         state.withLock { ($0.allowed, $0.isHeld) = (steps, false) }
-        while !state.withLock({ $0.isHeld }) {
-            if try await isOver() { return }
-            try? await Task.sleep(for: .milliseconds(1))
+        try await eventually {
+            if state.withLock({ $0.isHeld }) { return true }
+            return try await isOver()
         }
     }
 

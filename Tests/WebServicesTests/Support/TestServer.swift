@@ -82,11 +82,12 @@ struct TestServer: Sendable {
     /// Runs a server without assets on an engine that the caller closes.
     static func run(
         on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback,
+        memory: MemoryBudget = MemoryBudget(),
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())
-        try await run(on: engine, assets, folder.url, trusting: trusted, routes: { _ in }, body)
+        try await run(on: engine, assets, folder.url, trusting: trusted, memory: memory, routes: { _ in }, body)
         await assets.close()
     }
 
