@@ -127,7 +127,7 @@ extension NotificationsView {
             let nothing: Inline =
                 subscription.notificationInfo == nil ? " \(Inline("nothing is sent").styled("bad"))" : ""
             return Table.Row([
-                .link(id, place.link("subscription", [("id", id)])),
+                Inline(ValueView(.link(id, href: place.link("subscription", [("id", id)]), hint: id))),
                 Inline(subscription.occasion(in: standing.scope)) + nothing,
                 "\(visit.people.name(of: standing.user)) \(.faint(Inline(standing.scope.rawValue)))",
                 canFire ? .part(fire) : "",
@@ -245,7 +245,7 @@ extension Subscription {
 
 extension NotificationsView {
     /// Fires a subscription with the latest change that it is about.
-    /// - Returns: the page that says whether a device has the notification.
+    /// - Returns: the page that says what became of the notifications.
     /// - Throws: `RecordError` NOT_FOUND if there is no such subscription.
     package static func fire(_ visit: Visit) async throws -> String {
         let sender = try visit.console.required(visit.console.notificationSender)
@@ -264,13 +264,13 @@ extension NotificationsView {
             }
             return (standing, try await firing.latestFirings(of: standing.subscription, limit: latest))
         }
-        let notice: Notice
+        let notice: (name: String, value: String)
         if let change = firings.first(where: { !$0.subscriptions.isEmpty })?.change {
-            notice = sender.send(standing, about: change, in: address) > 0 ? .subscriptionFired : .firedForNobody
+            notice = FiredNotice.parameter(sender.send(standing, about: change, in: address), visit)
         } else {
-            notice = .firedForNothing
+            notice = Notice.firedForNothing.parameter
         }
-        return visit.place.link(Tab.notifications.rawValue, [notice.parameter])
+        return visit.place.link(Tab.notifications.rawValue, [notice])
     }
 }
 

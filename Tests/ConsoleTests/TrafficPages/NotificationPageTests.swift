@@ -19,11 +19,13 @@ import Testing
         let sent = Mutex<[Int64]>([])
         let fired = Mutex<[OwnedSubscription]>([])
 
-        func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+        func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress)
+            -> SentNotifications
+        {
             fired.withLock {
                 $0.append(standing)
-                // The first time, the user has no device.
-                return $0.count - 1
+                // The first time, the user has no device, and then one that gets nothing.
+                return SentNotifications(devices: min($0.count - 1, 1), queued: $0.count < 3 ? [] : [1, 2])
             }
         }
 
@@ -115,9 +117,22 @@ import Testing
             #expect(nobody.contains("fired-for-nobody"))
             let told = try await stage.page(nobody.replacing("\(RequestStage.there)/", with: ""))
             #expect(told.contains("Add a test device, then fire again"))
-            let fired = try await stage.post("notification/fire", "id=all")
-            #expect(fired.headers[.location]?.contains("subscription-fired") == true)
-            #expect(sender.fired.withLock { $0.map(\.subscription.subscriptionID) } == ["all", "all"])
+            let own = try await stage.post("notification/fire", "id=all")
+            #expect(own.headers[.location]?.contains("nothing-sent") == true)
+            // The page says what became of them meanwhile.
+            for _ in 1...2 { _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: 7, .waiting)) }
+            let fired = try #require(try await stage.post("notification/fire", "id=all").headers[.location])
+            #expect(fired.contains("notice=subscription-fired%201%202"))
+            let there = fired.replacing("\(RequestStage.there)/", with: "")
+            #expect(try await stage.page(there).contains("Sent to 1 device, and delivered as soon as it asks."))
+            stage.log.notifications.note(.delivered(.now()), of: 1)
+            #expect(try await stage.page(there).contains("Delivered to phone. Sent to 1 device"))
+            stage.log.notifications.note(.dropped, of: 2)
+            let delivered = try await stage.page(there)
+            #expect(delivered.contains("Delivered to phone.") && !delivered.contains("Sent to 1 device"))
+            stage.log.notifications.note(.expired, of: 1)
+            #expect(try await stage.page(there).contains("Not delivered. The list Sent says why."))
+            #expect(sender.fired.withLock { $0.map(\.subscription.subscriptionID) } == ["all", "all", "all"])
         }
     }
 
