@@ -54,7 +54,6 @@ package enum Notice: String {
     case shareLeft = "share-left"
     case subscriptionSaved = "subscription-saved"
     case subscriptionDeleted = "subscription-deleted"
-    case notificationSent = "notification-sent"
     case subscriptionFired = "subscription-fired"
     case firedForNothing = "fired-for-nothing"
     case firedForNobody = "fired-for-nobody"
@@ -94,7 +93,7 @@ package enum Notice: String {
         case .assetSaved: "The file is uploaded and saved in the record."
         case .assetRemoved: "The file is removed from the record. Unreferenced files are deleted later."
         case .rehearsalStarted:
-            "The rehearsal is active. It affects requests to the web services; the console shows the stored data."
+            "The rehearsal is active. It affects what clients get; the console shows the stored data."
         case .rehearsalStopped: "The rehearsal has ended."
         case .tokensExpired: "All earlier tokens have expired. Clients must pull without a token."
         case .zoneReset: "The zone was deleted and created again, empty. Its earlier tokens have expired."
@@ -118,7 +117,6 @@ package enum Notice: String {
         case .shareLeft: "The user has left the share."
         case .subscriptionSaved: "The subscription is saved. It fires for changes from now on."
         case .subscriptionDeleted: "The subscription is deleted."
-        case .notificationSent: "The notification is in the queue of its device again."
         case .firedForNothing:
             "Not fired: none of the last 200 changes is what it is about. Save a record that it is about."
         case .firedForNobody:
@@ -189,7 +187,7 @@ package struct NoticeView: ViewModel {
     }
 }
 
-/// The notice after a subscription was fired. Its keyword comes with the numbers of the notifications, so that it says
+/// The notice after a subscription was fired, or a notification was sent again. Its keyword comes with the numbers of the notifications, so that it says
 /// what has become of them.
 package enum FiredNotice {
     /// The maximum number of notifications that it is about.

@@ -76,7 +76,6 @@ extension NotificationsView {
                     Section("devices", "Devices", isLive: true, devices(tokens, listens: listens, visit)),
                 ]))
         parts.append(Section("sent", "Sent", isLive: true, [sent(Array(shown), visit)]))
-        let area = isOfUser ? [(name: "in", value: "user")] : []
         let older = found.count > limit ? shown.last : nil
         return ComponentPage(
             .notifications,
@@ -107,8 +106,13 @@ extension NotificationsView {
                 next: older.map {
                     Frame.Link(
                         text: "Older ›",
-                        href: place.link(Tab.notifications.rawValue, area + [(beforeField, String($0.id))]))
+                        href: place.link(Tab.notifications.rawValue, area(visit) + [(beforeField, String($0.id))]))
                 }, isLive: true))
+    }
+
+    /// What the page keeps of its address: the choice of the user alone.
+    private static func area(_ visit: Visit) -> [(name: String, value: String)] {
+        visit.fields["in"] == "user" ? [(name: "in", value: "user")] : []
     }
 
     /// Subscriptions of all users, which can be fired with their latest change.
@@ -118,7 +122,9 @@ extension NotificationsView {
             let place = visit.place(of: standing.user, standing.scope)
             let id = subscription.subscriptionID.string
             let fire = Form(
-                .line, place.link("notification/fire"), hidden: [Frame.Hidden(name: "id", value: id)], [],
+                .line, place.link("notification/fire"),
+                hidden: ([(name: "id", value: id)] + area(visit)).map { Frame.Hidden(name: $0.name, value: $0.value) },
+                [],
                 buttons: [
                     Form.Button(
                         "Fire", act: nil, label: "Fire \(id)",
@@ -270,7 +276,7 @@ extension NotificationsView {
         } else {
             notice = Notice.firedForNothing.parameter
         }
-        return visit.place.link(Tab.notifications.rawValue, [notice])
+        return visit.place.link(Tab.notifications.rawValue, area(visit) + [notice])
     }
 }
 
@@ -440,7 +446,8 @@ package enum NotificationView {
     package static func sendAgain(_ visit: Visit) throws -> String {
         let sender = try visit.console.required(visit.console.notificationSender)
         let copy = try sender.sendAgain(find(visit.fields["id"], visit).id)
-        return visit.place.link(Tab.notifications.rawValue, [("id", String(copy)), Notice.notificationSent.parameter])
+        let notice = FiredNotice.parameter(SentNotifications(devices: 1, queued: [copy]), visit)
+        return visit.place.link(Tab.notifications.rawValue, [("id", String(copy)), notice])
     }
 
     /// A file to drop on a simulator, or for `xcrun simctl push`.

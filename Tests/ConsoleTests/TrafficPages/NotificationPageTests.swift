@@ -72,7 +72,7 @@ import Testing
             #expect(try await !stage.page("notifications?id=\(second)").contains("It also covers"))
             #expect(
                 try await stage.post("notification/again", "id=\(first)").headers[.location]?.contains(
-                    "notification-sent") == true)
+                    "notice=subscription-fired%20\(first)") == true)
             #expect(sender.sent.withLock { $0 } == [first])
             let file = try await stage.client.execute(
                 uri: "\(RequestStage.there)/notification/file?id=\(first)&bundle=com.example.App", method: .get
@@ -106,7 +106,8 @@ import Testing
             let subscription = Subscription("all", to: .query(subject), notificationInfo: NotificationInfo())
             for result in try await stage.database.require(.keepSubscriptions).modifySubscriptions([.save(subscription)]
             ) { _ = try result.get() }
-            let page = try await stage.page("notifications")
+            let page = try await stage.page("notifications?in=user")
+            #expect(page.contains("name=\"in\" value=\"user\""))
             #expect(page.contains("a Note is created or updated") && page.contains("Add a test device"))
             #expect(page.contains("A test device needs scripts"))
             let without = try await stage.post("notification/fire", "id=all")
@@ -117,8 +118,9 @@ import Testing
             #expect(nobody.contains("fired-for-nobody"))
             let told = try await stage.page(nobody.replacing("\(RequestStage.there)/", with: ""))
             #expect(told.contains("Add a test device, then fire again"))
-            let own = try await stage.post("notification/fire", "id=all")
-            #expect(own.headers[.location]?.contains("nothing-sent") == true)
+            // The choice of the user stays.
+            let own = try await stage.post("notification/fire", "id=all&in=user")
+            #expect(own.headers[.location]?.contains("notifications?in=user&notice=nothing-sent") == true)
             // The page says what became of them meanwhile.
             for _ in 1...2 { _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: 7, .waiting)) }
             let fired = try #require(try await stage.post("notification/fire", "id=all").headers[.location])
