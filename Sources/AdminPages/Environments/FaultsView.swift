@@ -7,8 +7,6 @@ internal import RequestLog
 
 /// The fault injection page: the available faults, and the active ones.
 package enum FaultsView {
-    /// The id of the form with the choices, which starts and stops.
-    private static let choosing = "choices"
     /// The id of the form of what happens once, which leads to a question.
     private static let once = "once"
 
@@ -22,28 +20,27 @@ package enum FaultsView {
             Table.Group(
                 Inline(topic.rawValue), ordered.filter { $0.topic == topic }.map { row($0, active: active, visit) })
         }
-        var parts: [any Component] = []
+        // All switches send the form with the choices.
+        var switched: [any Component] = []
         if !active.isEmpty || !ended.isEmpty {
             let title: Inline = active.isEmpty ? "Ended" : ended.isEmpty ? "Active" : "Active and ended"
             let lines = active.map { line($0, visit) } + ended.map { line($0, visit) }
-            parts.append(Section("on", title, isLive: !active.isEmpty, [Listing(lines, style: "people")]))
+            switched.append(Section("on", title, isLive: !active.isEmpty, [Listing(lines, style: "people")]))
         }
-        parts.append(
+        switched.append(
+            Table(
+                "Rehearsals", style: .cards,
+                [
+                    "rehearsal", .column("effect", "userdata"), .column("advice", "userdata"), .actions("switch"),
+                ], groups: groups, noMatch: "No rehearsal matches."))
+        let parts: [any Component] = [
             Form.choosing(
-                "rehearsals/confirm", at: place, id: once, keeping: choices.parameters, zoneFields(visit), button: nil))
-        parts.append(
+                "rehearsals/confirm", at: place, id: once, keeping: choices.parameters, zoneFields(visit), button: nil),
             Form(
-                .around, place.link("rehearsals/start"), id: choosing,
+                .around, place.link("rehearsals/start"),
                 hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-                fields(choices, visit), buttons: [],
-                around: [
-                    Table(
-                        "Rehearsals", style: .cards,
-                        [
-                            "rehearsal", .column("effect", "userdata"), .column("advice", "userdata"),
-                            .actions("switch"),
-                        ], groups: groups, noMatch: "No rehearsal matches.")
-                ]))
+                fields(choices, visit), buttons: [], around: switched),
+        ]
         return ComponentPage(
             .rehearsals,
             PageHead(
@@ -73,13 +70,12 @@ package enum FaultsView {
                 Form.Button("Off", act: fault.rawValue, name: "start", label: fault.title, isOn: false))
         }
         // Its switch turns when the rehearsal ends, or another client starts it.
+        let lead: Inline = obstacle.map { Inline.faint(Inline($0)) } ?? ""
+        let ended = active.isEmpty ? nil : "No rehearsal is active any more."
         let switches: Inline =
             fault.kind == .act
-            ? buttons.reduce(obstacle.map { Inline.faint(Inline($0)) } ?? "") { "\($0)\(.part($1)) " }
-            : .part(
-                Live(
-                    "switch-\(fault.rawValue)", until: active.isEmpty ? nil : "No rehearsal is active any more.",
-                    buttons))
+            ? buttons.reduce(lead) { "\($0)\(.part($1)) " }
+            : .part(Live("switch-\(fault.rawValue)", until: ended, buttons))
         let words = [fault.title, fault.rawValue, fault.effect, fault.advice].joined(separator: " ").lowercased()
         return Table.Row(
             [
@@ -90,13 +86,12 @@ package enum FaultsView {
             ], words: words)
     }
 
-    /// The switch that ends a rehearsal. It sends the form with the choices, which stay as they are.
+    /// The switch that ends a rehearsal.
     private static func stop(
         _ active: ActiveFault, _ text: String = "On", label: String, _ visit: Visit
     ) -> Form.Button {
         Form.Button(
-            text, act: active.key, name: "stop", label: label, form: choosing,
-            target: visit.place.link("rehearsals/stop"), isOn: true)
+            text, act: active.key, name: "stop", label: label, target: visit.place.link("rehearsals/stop"), isOn: true)
     }
 
     private static func line(_ active: ActiveFault, _ visit: Visit) -> Inline {
