@@ -7,6 +7,16 @@
 // A page keeps room for the local time, if it is another one than UTC, and for the drawer, if it was open.
 if (new Date().getTimezoneOffset() !== 0) document.documentElement.dataset.local = ''
 try { if (localStorage.getItem('beside') === 'on') document.documentElement.dataset.drawer = '' } catch { /* Without storage, it is closed. */ }
+// What this browser received as a test device keeps its room, until a script shows it.
+try {
+  const room = sessionStorage.getItem(`received ${location.pathname} ${new URLSearchParams(location.search).get('user') ?? ''}`)
+  if (room) {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(`:root { --received: ${Number(room)}px }`)
+    document.adoptedStyleSheets.push(sheet)
+    document.documentElement.dataset.received = ''
+  }
+} catch { /* Without storage, nothing is kept. */ }
 // The browser lays out a table as a whole, so the first rows appear at once, and a few more with each frame.
 {
   const sheet = new CSSStyleSheet()

@@ -39,6 +39,7 @@ async function renew(said) {
       if (answer.status === 404 || answer.status === 401) return location.reload()
       if (!answer.ok) throw new Error('no page')
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      renewFrame(page)
       const isDone = region => !page.getElementById(region.id)?.matches('[data-live]')
       if (regions.some(region => region.matches('[data-reload]') && isDone(region))) return location.replace(location.href)
       for (const region of regions) exchange(region, page.getElementById(region.id), said)
@@ -47,6 +48,24 @@ async function renew(said) {
     }
   }
   if (document.querySelector('[data-live][id]')) setTimeout(renew, pause, said)
+}
+
+// What every page says of rehearsals, as a page that was read just now has it: the banner, and the states in the sidebar.
+export function renewFrame(page) {
+  const [shown, fresh] = [document, page].map(from => from.querySelector('.rehearsing'))
+  if (shown && !fresh) {
+    if (shown.contains(document.activeElement)) document.querySelector('main').focus({ preventScroll: true })
+    shown.remove()
+  } else if (fresh && shown?.textContent !== fresh.textContent) {
+    document.adoptNode(fresh)
+    if (shown) shown.querySelector('p').replaceWith(fresh.querySelector('p'))
+    else document.querySelector('header.scope').after(fresh)
+  }
+  const entries = new Map([...page.querySelectorAll('#pages li a')].map(entry => [entry.getAttribute('href'), entry]))
+  for (const entry of document.querySelectorAll('#pages li a')) {
+    const other = entries.get(entry.getAttribute('href'))
+    if (other && other.textContent !== entry.textContent) entry.replaceChildren(...document.adoptNode(other).childNodes)
+  }
 }
 
 function exchange(region, fresh, said) {

@@ -1,5 +1,6 @@
 // Inserts new requests at the top of the table. The server renders the rows: each update asks for the
 // requests after the last one shown, so that none are missed or repeated, even after a long pause.
+import { renewFrame } from './live.js'
 import { enableTimes } from './times.js'
 
 const number = new Intl.NumberFormat('en')
@@ -78,6 +79,7 @@ class Live {
         if (!answer.ok) throw new Error('no page')
         const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
         if (abort.signal.aborted) return
+        renewFrame(page)
         hasMore = this.#take(page.querySelector('tbody[data-rows]'))
       }
       this.#show('Live', 'good', 'Pause')

@@ -124,6 +124,7 @@ struct FaultMiddleware: Sendable {
         if fails(.throttled) { return failure(.throttled, .rehearsedThrottling, context) }
         if fails(.tryAgainLater) { return failure(.tryAgainLater, .rehearsedUnavailability, context) }
         if fails(.droppedBefore) {
+            RequestRecorder.current?.update { $0.rehearsals = InjectedFault.droppedBefore.rawValue }
             // Unread input would turn the closing of the connection into a reset.
             _ = try? await request.bodyBytes()
             throw await dropped(context)

@@ -1,6 +1,7 @@
 """The page Rehearsals, and the banner on every page while a fault is active."""
 
 import json
+import urllib.error
 import urllib.request
 
 import pytest
@@ -73,3 +74,45 @@ def test_the_keyboard_goes_on_from_the_notice(open_page, stage):
     page = open_page(CHAT + "/rehearsals", at=stage)
     page.get_by_role("switch", name="CONFLICT").click()
     expect(page.locator(".notice")).to_be_focused()
+
+
+def strike(server):
+    """A request that is throttled."""
+    with pytest.raises(urllib.error.HTTPError, match="429"):
+        server.ask("/iCloud.com.example.Chat/development/private/zones/list", {})
+
+
+def test_what_a_rehearsal_strikes_is_counted_and_stays(open_page, stage):
+    rehearsals(stage, start="throttled=2")
+    page = open_page(CHAT + "/rehearsals", at=stage)
+    part, banner = page.locator("section[aria-labelledby=on]"), page.get_by_role("region", name="Active rehearsals")
+    strike(stage)
+    expect(part).to_contain_text("struck 1 time, 1 more time")
+    expect(banner).to_contain_text("struck 1 time, 1 more time")
+    strike(stage)
+    expect(part).to_contain_text("struck 2 times")
+    expect(banner).to_have_count(0)
+    expect(page.get_by_role("switch", name="THROTTLED")).to_have_attribute("aria-checked", "false")
+    part.get_by_role("link", name="struck 2 times").first.click()
+    expect(page.locator("tbody[data-rows] tr")).to_have_count(2)
+
+
+def test_the_banner_comes_and_goes_on_a_live_page(open_page, stage):
+    page = open_page(CHAT + "/requests", at=stage)
+    banner = page.get_by_role("region", name="Active rehearsals")
+    expect(banner).to_have_count(0)
+    rehearsals(stage, start="pages-of-one")
+    expect(banner).to_contain_text("Pages of one")
+    expect(page.get_by_role("link", name="Rehearsals 1 on")).to_have_count(1)
+    rehearsals(stage, stop="all")
+    expect(banner).to_have_count(0)
+
+
+def test_the_choices_stay_when_a_switch_turns(open_page, stage):
+    page = open_page(CHAT + "/rehearsals", at=stage)
+    count, conflict = page.get_by_label("Failures for the next"), page.get_by_role("switch", name="CONFLICT", exact=True)
+    for typed, state in [("7", "true"), ("9", "false")]:
+        count.fill(typed)
+        conflict.click()
+        expect(conflict).to_have_attribute("aria-checked", state)
+        expect(count).to_have_value(typed)

@@ -109,8 +109,38 @@ def test_a_subscription_is_made_fired_and_seen_with_three_clicks(empty_server, o
     empty_server.save(CONTAINER, "Items", item("milk"))
     expect(received.get_by_role("listitem")).to_have_count(2)
     check_looks(page, picture="test device")
+    # A reload goes on as the same device, until the user stops it.
+    listening = page.get_by_text("This browser is listening as Test device")
+    name = listening.text_content().split()[-1]
+    page.reload()
+    expect(listening).to_be_visible()
+    expect(listening).to_contain_text(name)
+    expect(received.get_by_role("listitem")).to_have_count(2)
+    expect(received.get_by_role("listitem").first).to_contain_text("milk")
+    page.get_by_role("button", name="Fire test-Items").click()
+    expect(received.get_by_role("listitem")).to_have_count(3)
+    expect(received.get_by_role("status")).to_contain_text("device")
+    expect(page.get_by_role("region", name="Devices").get_by_role("listitem")).to_have_count(1)
     page.get_by_role("button", name="Stop listening").click()
     expect(page.get_by_text("This browser is listening")).to_be_hidden()
+    page.reload()
+    page.get_by_role("button", name=f"Listen again as {name}").click()
+    expect(listening).to_be_visible()
+    page.get_by_role("button", name="Stop listening").click()
     page.goto(f"{THERE}/clients")
     expect(page.get_by_role("main")).not_to_contain_text("Test device")
     expect(page.get_by_role("main")).not_to_contain_text("notified, did not fetch")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_id_leaves_room_to_fire(open_page, told, width):
+    name = f"7C1E5A52-9F0B-4C7B-8E55-0B9C7F7B{width:04}"
+    subscribe(told, query(name, "home"))
+    page = open_page(f"{THERE}/notifications")
+    page.set_viewport_size({"width": width, "height": 860})
+    fire = page.get_by_role("button", name=f"Fire {name}")
+    expect(fire).to_have_text("Fire")
+    left, right = fire.evaluate("it => { const { left, right } = it.getBoundingClientRect(); return [left, right] }")
+    edges = fire.evaluate("it => { const { left, right } = it.closest('.scroll').getBoundingClientRect(); return [left, right] }")
+    assert edges[0] <= left and right <= min(edges[1], width)
+    expect(page.get_by_role("link", name=name).first).to_have_attribute("title", name)

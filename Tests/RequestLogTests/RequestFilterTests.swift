@@ -8,6 +8,7 @@ import Testing
         request.pulls = [Requests.pull("1", nil, changes: 0, zone: ZoneID(zoneName: "Küche"), error: Requests.expired)]
         request.itemErrors = [Requests.expired]
         request.recordType = "Message"
+        request.rehearsals = "pages-of-one, expired-token"
     }
 
     struct Part: Sendable {
@@ -31,6 +32,8 @@ import Testing
         Part(false) { $0.text = "knowledge missing" },
         Part(true) { $0.text = "Küche" }, Part(true) { $0.text = "0e9e" }, Part(true) { $0.text = "  " },
         Part(false) { $0.text = "\u{1F4AC}" },
+        Part(true) { $0.text = RequestFilter.text(ofRehearsal: "expired-token") },
+        Part(false) { $0.text = RequestFilter.text(ofRehearsal: "slow") },
     ]
 
     @Test("Each part decides", arguments: parts)

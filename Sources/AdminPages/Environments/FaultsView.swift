@@ -12,28 +12,35 @@ package enum FaultsView {
 
     package static func load(_ visit: Visit) -> ComponentPage {
         let place = visit.place
-        let active = visit.console.faults.active.enumerated().map { Active($1, number: $0, at: place) }
+        let choices = FaultChoices(visit)
+        let active = visit.console.faults.active
+        let ended = visit.console.faults.ended
         let ordered = InjectedFault.sync + InjectedFault.allCases.filter { !InjectedFault.sync.contains($0) }
         let groups = InjectedFault.Topic.allCases.map { topic in
             Table.Group(
                 Inline(topic.rawValue), ordered.filter { $0.topic == topic }.map { row($0, active: active, visit) })
         }
-        var parts: [any Component] = []
-        if !active.isEmpty { parts.append(Section("on", "Active", [Listing(active.map(\.line), style: "people")])) }
-        parts.append(Form.choosing("rehearsals/confirm", at: place, id: once, zoneFields(visit), button: nil))
-        parts.append(
+        // All switches send the form with the choices.
+        var switched: [any Component] = []
+        if !active.isEmpty || !ended.isEmpty {
+            let title: Inline = active.isEmpty ? "Ended" : ended.isEmpty ? "Active" : "Active and ended"
+            let lines = active.map { line($0, visit) } + ended.map { line($0, visit) }
+            switched.append(Section("on", title, isLive: !active.isEmpty, [Listing(lines, style: "people")]))
+        }
+        switched.append(
+            Table(
+                "Rehearsals", style: .cards,
+                [
+                    "rehearsal", .column("effect", "userdata"), .column("advice", "userdata"), .actions("switch"),
+                ], groups: groups, noMatch: "No rehearsal matches."))
+        let parts: [any Component] = [
+            Form.choosing(
+                "rehearsals/confirm", at: place, id: once, keeping: choices.parameters, zoneFields(visit), button: nil),
             Form(
                 .around, place.link("rehearsals/start"),
-                hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, fields(visit),
-                buttons: [],
-                around: [
-                    Table(
-                        "Rehearsals", style: .cards,
-                        [
-                            "rehearsal", .column("effect", "userdata"), .column("advice", "userdata"),
-                            .actions("switch"),
-                        ], groups: groups, noMatch: "No rehearsal matches.")
-                ]))
+                hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+                fields(choices, visit), buttons: [], around: switched),
+        ]
         return ComponentPage(
             .rehearsals,
             PageHead(
@@ -43,13 +50,12 @@ package enum FaultsView {
                 ], narrowing: "Filter rehearsals"), parts)
     }
 
-    private static func row(_ fault: InjectedFault, active: [Active], _ visit: Visit) -> Table.Row {
+    private static func row(_ fault: InjectedFault, active: [ActiveFault], _ visit: Visit) -> Table.Row {
         let own = active.filter { $0.fault == fault }
         var buttons = own.map { active in
             own.count == 1
-                ? Form.Button("On", act: nil, label: fault.title, form: active.id, isOn: true)
-                : Form.Button(
-                    "On \(active.area)", act: nil, label: "\(fault.title), \(active.area)", form: active.id, isOn: true)
+                ? stop(active, label: fault.title, visit)
+                : stop(active, "On \(active.area)", label: "\(fault.title), \(active.area)", visit)
         }
         let obstacle = fault.kind == .act ? obstacle(to: fault, visit) : nil
         if fault.kind == .act {
@@ -63,22 +69,81 @@ package enum FaultsView {
             buttons.append(
                 Form.Button("Off", act: fault.rawValue, name: "start", label: fault.title, isOn: false))
         }
+        // Its switch turns when the rehearsal ends, or another client starts it.
         let lead: Inline = obstacle.map { Inline.faint(Inline($0)) } ?? ""
+        let ended = active.isEmpty ? nil : "No rehearsal is active any more."
+        let switches: Inline =
+            fault.kind == .act
+            ? buttons.reduce(lead) { "\($0)\(.part($1)) " }
+            : .part(Live("switch-\(fault.rawValue)", until: ended, buttons))
         let words = [fault.title, fault.rawValue, fault.effect, fault.advice].joined(separator: " ").lowercased()
         return Table.Row(
             [
                 .lines([Inline("\(strong: fault.title)"), .faint(.code(fault.rawValue))]),
                 fault == .partialFailure
-                    ? Inline.lines([Inline(fault.effect), items(.standard)]) : Inline(fault.effect),
-                .faint(Inline(fault.advice)), buttons.reduce(lead) { "\($0)\(.part($1)) " },
+                    ? Inline.lines([Inline(fault.effect), items(FaultChoices(visit))]) : Inline(fault.effect),
+                .faint(Inline(fault.advice)), switches,
             ], words: words)
     }
 
+    /// The switch that ends a rehearsal.
+    private static func stop(
+        _ active: ActiveFault, _ text: String = "On", label: String, _ visit: Visit
+    ) -> Form.Button {
+        Form.Button(
+            text, act: active.key, name: "stop", label: label, target: visit.place.link("rehearsals/stop"), isOn: true)
+    }
+
+    private static func line(_ active: ActiveFault, _ visit: Visit) -> Inline {
+        var facts: [Inline] = active.items.map { [Inline($0.description)] } ?? []
+        if active.struck > 0 { facts.append(struck(active, visit)) }
+        if let remaining = active.remaining { facts.append(Inline(Digits.count(remaining, "more time"))) }
+        facts.append("since \(.time(active.since))")
+        if let until = active.until { facts.append("until \(.time(until))") }
+        let area = active.area.description
+        let off = stop(active, label: "\(active.fault.title), \(area)", visit)
+        return "\(strong: active.fault.title) \(area) \(.faint(.list(facts))) \(.part(off))"
+    }
+
+    private static func line(_ ended: EndedFault, _ visit: Visit) -> Inline {
+        let fault = ended.fault
+        let how =
+            switch ended.cause {
+            case .finished: "finished"
+            case .timeOver: "ended by itself"
+            case .stopped: "stopped"
+            }
+        var facts: [Inline] = fault.items.map { [Inline($0.description)] } ?? []
+        facts.append("\(how) \(.time(ended.moment))")
+        if fault.fault.kind == .failure { facts.append(struck(fault, visit)) }
+        return .faint("\(fault.fault.title) \(fault.area.description): \(.list(facts))")
+    }
+
+    /// How often a rehearsal struck, with the requests that it struck.
+    private static func struck(_ active: ActiveFault, _ visit: Visit) -> Inline {
+        let text = "struck \(Digits.count(active.struck, "time"))"
+        if active.struck == 0 || !visit.log.isOn { return Inline(text) }
+        let address = visit.place.address
+        let isHere = active.area.container == address.container && active.area.environment == address.environment
+        let client = visit.log.clients.clients.first { $0.identity.id == active.area.client }?.identity.id
+        let parameters: [(name: String, value: String?)] = [
+            ("in", isHere ? active.area.scope == address.scope ? "database" : "container" : nil), ("client", client),
+            ("text", RequestFilter.text(ofRehearsal: active.fault.rawValue)),
+        ]
+        return .link(
+            text,
+            visit.place.link(
+                Tab.requests.rawValue,
+                parameters.compactMap { name, value in value.map { (name: name, value: $0) } }))
+    }
+
     /// The choice of the items of a batch that fail: every n-th, with a code.
-    private static func items(_ standard: FailingItems) -> Inline {
-        let codes = FailingItems.Code.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == standard.code) }
+    private static func items(_ choices: FaultChoices) -> Inline {
+        let codes = FailingItems.Code.allCases.map {
+            Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == choices["code"])
+        }
         let fields = [
-            FormField(.number(FailingItems.everyRange), "every", "One of", value: String(standard.every)),
+            FormField(.number(FailingItems.everyRange), "every", "One of", value: choices["every"]),
             FormField(.choice(codes), "code", "items fails with"),
         ]
         return fields.reduce("") { "\($0)\(.part($1)) " }
@@ -97,31 +162,44 @@ package enum FaultsView {
     }
 
     /// The fields that every rehearsal has.
-    private static func fields(_ visit: Visit) -> [FormField] {
-        let areas = FaultScope.allCases(in: visit).map {
-            Choice($0.value(in: visit.place), $0.area(in: visit.place).description, isSelected: false)
+    private static func fields(_ choices: FaultChoices, _ visit: Visit) -> [FormField] {
+        let place = visit.place
+        let chosen = choices["where"]
+        var scopes = FaultScope.allCases(in: visit)
+        // A zone that is gone must not become everywhere.
+        if !scopes.contains(where: { $0.value(in: place) == chosen }), let scope = try? FaultScope(chosen, in: place) {
+            scopes.append(scope)
+        }
+        let areas = scopes.map {
+            Choice(
+                $0.value(in: place), $0.area(in: place).description, isSelected: $0.value(in: place) == chosen)
         }
         var fields = [
             FormField(.choice(areas), "where", "Rehearse"),
             FormField(
-                .number(1...FaultSetting.countLimit), "count", "Failures for the next", value: "1", unit: "requests"),
+                .number(1...FaultSetting.countLimit), "count", "Failures for the next", value: choices["count"],
+                unit: "requests"),
         ]
-        let clients = clients(visit)
+        let clients = clients(chosen: choices["ofClient"], visit)
         if !clients.isEmpty { fields.append(FormField(.choice(clients), "ofClient", "of")) }
-        fields.append(FormField(.number(1...FaultInjection.minutesLimit), "minutes", "Off after", unit: "minutes"))
+        fields.append(
+            FormField(
+                .number(1...FaultInjection.minutesLimit), "minutes", "Off after", value: choices["minutes"],
+                unit: "minutes"))
         return fields
     }
 
-    /// All clients, then each that was seen; empty if none was.
-    private static func clients(_ visit: Visit) -> [Choice] {
+    /// All clients, then each that was seen, and the chosen one; empty if there is none.
+    private static func clients(chosen: String, _ visit: Visit) -> [Choice] {
         let seen = visit.log.clients.clients.filter { $0.address.container == visit.place.address.container }
             .map(\.identity).filter { !$0.isOfSkylight && !$0.names.isEmpty }
         // One client can act as several users.
-        let labels = Dictionary(seen.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
+        var labels = Dictionary(seen.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
+        if !chosen.isEmpty, labels[chosen] == nil { labels[chosen] = chosen }
         if labels.isEmpty { return [] }
-        return [Choice("", "all clients", isSelected: true)]
+        return [Choice("", "all clients", isSelected: chosen.isEmpty)]
             + labels.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map {
-                Choice($0.key, $0.value, isSelected: false)
+                Choice($0.key, $0.value, isSelected: $0.key == chosen)
             }
     }
 
@@ -153,34 +231,57 @@ extension InjectedFault {
     }
 }
 
-/// An active fault, with the form that stops it.
-private struct Active {
-    /// The id of the form.
-    let id: String
-    let fault: InjectedFault
-    let area: String
-    let line: Inline
+/// What the form above the rehearsals says. It travels in addresses, so that it stays when one of them is switched.
+private struct FaultChoices {
+    /// The fields, with the values that they have at first.
+    private static let initial = [
+        (name: "where", value: "everywhere"), (name: "count", value: "1"), (name: "ofClient", value: ""),
+        (name: "minutes", value: ""), (name: "every", value: String(FailingItems.standard.every)),
+        (name: "code", value: FailingItems.standard.code.rawValue),
+    ]
 
-    init(_ active: ActiveFault, number: Int, at place: Place) {
-        (id, fault, area) = ("stop-\(number)", active.fault, active.area.description)
-        // Such as `1 of 3 items with CONFLICT`.
-        let facts = [active.items?.description, active.remaining.map { Digits.count($0, "more time") }]
-        let lead = facts.compactMap { $0.map { "\($0), " } }.joined()
-        let until: Inline = active.until.map { ", until \(.time($0))" } ?? ""
-        let scope = active.area
-        let fields: [(String, String?)] = [
-            ("stop", fault.rawValue), ("container", scope.container?.description),
-            ("environment", scope.environment?.rawValue), ("database", scope.scope?.rawValue),
-            ("inZone", scope.zoneID?.zoneName.string), ("owner", scope.zoneID?.ownerRecordName?.string),
-            // `user` is who acts on the page.
-            ("ofUser", scope.user?.string), ("ofClient", scope.client),
+    private let fields: FormFields
+
+    init(_ visit: Visit) { fields = visit.fields }
+
+    subscript(name: String) -> String {
+        fields.text(name) ?? Self.initial.first { $0.name == name }?.value ?? ""
+    }
+
+    /// Those that differ from the first ones.
+    var parameters: [(name: String, value: String)] {
+        Self.initial.compactMap { field in
+            let value = self[field.name]
+            return value == field.value ? nil : (name: field.name, value: value)
+        }
+    }
+}
+
+extension ActiveFault {
+    /// The fault and its whole area in a field of a form.
+    fileprivate var key: String {
+        let parts: [(name: String, value: String?)] = [
+            ("rehearsal", fault.rawValue), ("container", area.container?.description),
+            ("environment", area.environment?.rawValue), ("database", area.scope?.rawValue),
+            ("zone", area.zoneID?.zoneName.string), ("owner", area.zoneID?.ownerRecordName?.string),
+            ("user", area.user?.string), ("client", area.client),
         ]
-        let stop = Form(
-            .line, place.link("rehearsals/stop"), id: id,
-            hidden: fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }, [],
-            buttons: [Form.Button("On", act: nil, label: "\(fault.title), \(area)", isOn: true)])
-        line =
-            "\(strong: fault.title) \(area) \(.faint("\(lead)since \(.time(active.since))\(until)")) \(.part(stop))"
+        let url = FormFields.url("", parts.compactMap { name, value in value.map { (name: name, value: $0) } })
+        return String(url.dropFirst())
+    }
+}
+
+extension FaultArea {
+    /// - Parameter key: the fields of ``ActiveFault/key``.
+    fileprivate init(_ key: FormFields) {
+        self.init(
+            container: key["container"].flatMap { ContainerID($0) },
+            environment: key["environment"].flatMap { Environment(rawValue: $0) },
+            scope: key["database"].flatMap { DatabaseScope(rawValue: $0) },
+            zoneID: key.text("zone").map {
+                ZoneID(zoneName: Name($0), ownerRecordName: key.text("owner").map { Name($0) })
+            },
+            user: key.text("user").map { Name($0) }, client: key.text("client"))
     }
 }
 
@@ -279,16 +380,8 @@ package enum FaultActions {
     }
 
     package static func stop(_ visit: Visit) throws -> String {
-        let fields = visit.fields
-        let area = FaultArea(
-            container: fields["container"].flatMap { ContainerID($0) },
-            environment: fields["environment"].flatMap { Environment(rawValue: $0) },
-            scope: fields["database"].flatMap { DatabaseScope(rawValue: $0) },
-            zoneID: fields.text("inZone").map {
-                ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) })
-            },
-            user: fields.text("ofUser").map { Name($0) }, client: fields.text("ofClient"))
-        visit.console.faults.stop(try fault(fields["stop"]), in: area)
+        let key = FormFields(encoded: (visit.fields["stop"] ?? "").utf8)
+        visit.console.faults.stop(try fault(key["rehearsal"]), in: FaultArea(key))
         return page(visit, .rehearsalStopped)
     }
 
@@ -305,7 +398,9 @@ package enum FaultActions {
         guard act.kind == .act else {
             throw RecordError(.badRequest, "‘\(act.rawValue)’ is started and stopped without a confirmation")
         }
+        let choices = FaultChoices(visit).parameters
         var fields = [Frame.Hidden(name: "start", value: act.rawValue)]
+        fields += choices.map { Frame.Hidden(name: $0.name, value: $0.value) }
         var title = "\(act.title) of \(visit.place.address.container), \(visit.place.address.environment.rawValue)?"
         if act.needsZone {
             let zoneID = try zoneID(visit)
@@ -317,11 +412,11 @@ package enum FaultActions {
         return ConfirmationView(
             on: .rehearsals, title: title, lines: [act.effect, act.advice],
             action: visit.place.link("rehearsals/start"), fields: fields, button: act.title,
-            cancel: visit.place.link("rehearsals"), losing: act.needsZone ? visit : nil)
+            cancel: visit.place.link("rehearsals", choices), losing: act.needsZone ? visit : nil)
     }
 
     private static func page(_ visit: Visit, _ notice: Notice) -> String {
-        visit.place.link("rehearsals", [notice.parameter])
+        visit.place.link("rehearsals", [notice.parameter] + FaultChoices(visit).parameters)
     }
 
     private static func fault(_ name: String?) throws -> InjectedFault {

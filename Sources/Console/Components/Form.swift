@@ -28,6 +28,8 @@ package struct Form: Component {
         let tip: String?
         /// The id of the form, where the button stands outside of it.
         let form: String?
+        /// The address that the button sends the form to; `nil` for that of the form.
+        let target: String?
         /// `true` or `false` for a switch.
         let switched: String?
         /// True for the button that adds this browser as a device, which a script shows.
@@ -35,10 +37,11 @@ package struct Form: Component {
 
         package init(
             _ text: String, act: String?, name: String = "do", style: String? = nil, label: String? = nil,
-            tip: String? = nil, form: String? = nil, isOn: Bool? = nil, listens: Bool = false
+            tip: String? = nil, form: String? = nil, target: String? = nil, isOn: Bool? = nil, listens: Bool = false
         ) {
             (self.text, self.name, self.act, self.style, self.label) = (text, name, act, style, label)
-            (self.tip, self.form, switched, self.listens) = (tip, form, isOn.map { String($0) }, listens)
+            (self.tip, self.form, self.target, self.listens) = (tip, form, target, listens)
+            switched = isOn.map { String($0) }
         }
     }
 

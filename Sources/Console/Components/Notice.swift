@@ -2,6 +2,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 package import Records
+package import RequestLog
 
 /// A confirmation of the last action on the next page. The URL holds only a keyword, so that a link can't put arbitrary
 /// text on the page.
@@ -53,10 +54,10 @@ package enum Notice: String {
     case shareLeft = "share-left"
     case subscriptionSaved = "subscription-saved"
     case subscriptionDeleted = "subscription-deleted"
-    case notificationSent = "notification-sent"
     case subscriptionFired = "subscription-fired"
     case firedForNothing = "fired-for-nothing"
     case firedForNobody = "fired-for-nobody"
+    case nothingSent = "nothing-sent"
     case keyValueSet = "key-value-set"
     case keyValueRemoved = "key-value-removed"
     case snapshotSaved = "snapshot-saved"
@@ -92,7 +93,7 @@ package enum Notice: String {
         case .assetSaved: "The file is uploaded and saved in the record."
         case .assetRemoved: "The file is removed from the record. Unreferenced files are deleted later."
         case .rehearsalStarted:
-            "The rehearsal is active. It affects requests to the web services; the console shows the stored data."
+            "The rehearsal is active. It affects what clients get; the console shows the stored data."
         case .rehearsalStopped: "The rehearsal has ended."
         case .tokensExpired: "All earlier tokens have expired. Clients must pull without a token."
         case .zoneReset: "The zone was deleted and created again, empty. Its earlier tokens have expired."
@@ -116,12 +117,13 @@ package enum Notice: String {
         case .shareLeft: "The user has left the share."
         case .subscriptionSaved: "The subscription is saved. It fires for changes from now on."
         case .subscriptionDeleted: "The subscription is deleted."
-        case .notificationSent: "The notification is in the queue of its device again."
         case .firedForNothing:
             "Not fired: none of the last 200 changes is what it is about. Save a record that it is about."
         case .firedForNobody:
             "Not fired: no device of the user has listened since the server started. Add a test device, then fire again."
-        case .subscriptionFired: "Fired with its latest change. The user’s devices have the notification."
+        case .nothingSent: "Fired with its latest change, and nothing was sent. The list Sent says why."
+        case .subscriptionFired:
+            "Fired with its latest change. The request log is off (--request-log 0), so the server does not know what the devices have."
         case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
         case .keyValueRemoved: "The key is deleted."
         case .snapshotSaved: "The snapshot is saved."
@@ -166,7 +168,7 @@ package struct NoticeView: ViewModel {
 
     /// The notice that the address of a page asks for.
     package init?(_ visit: Visit) {
-        if let notice = IndexNotice.view(visit) {
+        if let notice = IndexNotice.view(visit) ?? FiredNotice.view(visit) {
             self = notice
             return
         }
@@ -182,6 +184,55 @@ package struct NoticeView: ViewModel {
     /// The address of a page with a notice.
     package static func address(_ page: String, _ parameters: [(name: String, value: String)]) -> String {
         page + FormFields.url("", parameters).replacing("?", with: page.contains("?") ? "&" : "?")
+    }
+}
+
+/// The notice after a subscription was fired, or a notification was sent again. Its keyword comes with the numbers of the notifications, so that it says
+/// what has become of them.
+package enum FiredNotice {
+    /// The maximum number of notifications that it is about.
+    private static let limit = 50
+
+    package static func parameter(_ sent: SentNotifications, _ visit: Visit) -> (name: String, value: String) {
+        if sent.devices == 0 { return Notice.firedForNobody.parameter }
+        if !visit.log.isOn { return Notice.subscriptionFired.parameter }
+        if sent.queued.isEmpty { return Notice.nothingSent.parameter }
+        let words = [Notice.subscriptionFired.rawValue] + sent.queued.prefix(limit).map { String($0) }
+        return ("notice", words.joined(separator: " "))
+    }
+
+    /// - Returns: `nil` if the page has another notice or none, or the log has none of the notifications.
+    static func view(_ visit: Visit) -> NoticeView? {
+        let words = visit.fields["notice"]?.split(separator: " ") ?? []
+        guard let first = words.first, first == Notice.subscriptionFired.rawValue else { return nil }
+        let address = visit.place.address
+        let sent = words.dropFirst().prefix(limit).compactMap { Int64($0) }
+            .compactMap { visit.log.notifications.notification($0) }
+            .filter { $0.address.container == address.container && $0.address.environment == address.environment }
+        if sent.isEmpty { return nil }
+        func devices(_ isMeant: (LoggedNotification.Outcome) -> Bool) -> [String] {
+            // A rehearsal may send a device two of them.
+            let tokens = Dictionary(
+                sent.filter { isMeant($0.outcome) }.map { ($0.tokenID, $0.clientID) },
+                uniquingKeysWith: { first, _ in first })
+            return tokens.map { visit.log.clients.label(ofClient: $1, token: $0) }.sorted()
+        }
+        let delivered = devices { if case .delivered = $0 { true } else { false } }
+        let waiting = devices {
+            switch $0 {
+            // The one that waits stands for this one.
+            case .waiting, .coalesced: true
+            default: false
+            }
+        }
+        var sentences: [String] = []
+        if !delivered.isEmpty { sentences.append("Delivered to \(delivered.joined(separator: ", ")).") }
+        if !waiting.isEmpty {
+            let asks = waiting.count == 1 ? "it asks" : "they ask"
+            sentences.append("Sent to \(Digits.count(waiting.count, "device")), and delivered as soon as \(asks).")
+        }
+        return NoticeView(
+            sentences.isEmpty ? "Not delivered. The list Sent says why." : sentences.joined(separator: " "))
     }
 }
 

@@ -140,7 +140,9 @@ struct FaultBanner: ViewModel {
             Item(
                 text: running.fault.title,
                 note: [
-                    running.items?.description, running.remaining.map { Digits.count($0, "more time") },
+                    running.items?.description,
+                    running.struck > 0 ? "struck \(Digits.count(running.struck, "time"))" : nil,
+                    running.remaining.map { Digits.count($0, "more time") },
                     running.area.description, running.until.map { "until \($0.utcText) UTC" },
                 ].compactMap(\.self).joined(separator: ", "))
         }

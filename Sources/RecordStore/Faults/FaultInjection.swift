@@ -9,8 +9,28 @@ public final class FaultInjection: Sendable {
     public static let limit = 200
     /// Maximum number of minutes until a fault ends by itself: a week.
     public static let minutesLimit = 7 * 24 * 60
+    /// Maximum number of faults that are remembered after their end.
+    public static let endedLimit = 20
 
-    private let state = Mutex<[ActiveFault]>([])
+    private struct State {
+        /// The oldest first, in both lists.
+        var active: [ActiveFault] = []
+        var ended: [EndedFault] = []
+
+        /// - Returns: the number of faults that ended.
+        @discardableResult
+        mutating func end(_ cause: EndedFault.Cause, at moment: Timestamp, where isOver: (ActiveFault) -> Bool) -> Int {
+            let over = active.filter(isOver)
+            active.removeAll(where: isOver)
+            ended += over.map { fault in
+                EndedFault(fault: fault, cause: cause, moment: fault.until.map { min($0, moment) } ?? moment)
+            }
+            ended.removeFirst(max(0, ended.count - FaultInjection.endedLimit))
+            return over.count
+        }
+    }
+
+    private let state = Mutex(State())
     let pulls = OrderedPulls()
     let saves = RecentSaves()
     let clock: @Sendable () -> Timestamp
@@ -28,10 +48,13 @@ public final class FaultInjection: Sendable {
     }
 
     /// All active faults, oldest first.
-    public var active: [ActiveFault] { withActive { $0 } }
+    public var active: [ActiveFault] { withState { $0.active } }
+
+    /// The faults that have ended, the latest first, up to ``endedLimit``.
+    public var ended: [EndedFault] { withState { $0.ended.reversed() } }
 
     /// True if no fault is active.
-    public var isIdle: Bool { withActive(\.isEmpty) }
+    public var isIdle: Bool { withState { $0.active.isEmpty } }
 
     /// Turns a fault on. If it is already active in the same area, its count and time start again.
     /// - Parameter minutes: how long it lasts at most, from 1 to ``minutesLimit``; `nil` until it is stopped.
@@ -50,16 +73,16 @@ public final class FaultInjection: Sendable {
         let active = ActiveFault(
             fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: now,
             until: minutes.map { Timestamp(milliseconds: now.milliseconds + Int64($0) * 60_000) })
-        try withActive { state in
-            if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
-                state[index] = active
+        try withState { state in
+            if let index = state.active.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
+                state.active[index] = active
                 return
             }
-            guard state.count < Self.limit else {
+            guard state.active.count < Self.limit else {
                 throw RecordError(
                     .badRequest, "\(Self.limit) rehearsals are active, which is the limit; stop some first")
             }
-            state.append(active)
+            state.active.append(active)
         }
     }
 
@@ -70,12 +93,10 @@ public final class FaultInjection: Sendable {
     /// - Returns: the number of faults that were active.
     @discardableResult
     public func stop(_ fault: InjectedFault? = nil, in area: FaultArea? = nil) -> Int {
-        withActive { state in
-            let before = state.count
-            state.removeAll { active in
+        withState { state in
+            state.end(.stopped, at: clock()) { active in
                 fault.map { $0 == active.fault } ?? true && area.map { $0 == active.area } ?? true
             }
-            return before - state.count
         }
     }
 
@@ -84,8 +105,8 @@ public final class FaultInjection: Sendable {
     public func isActive(_ fault: InjectedFault, for request: RequestFaults?, where covers: (FaultArea) -> Bool)
         -> Bool
     {
-        withActive { state in
-            state.contains { $0.fault == fault && $0.area.covers(request) && covers($0.area) }
+        withState { state in
+            state.active.contains { $0.fault == fault && $0.area.covers(request) && covers($0.area) }
         }
     }
 
@@ -94,30 +115,32 @@ public final class FaultInjection: Sendable {
     public func take(_ fault: InjectedFault, for request: RequestFaults?, where covers: (ActiveFault) -> Bool)
         -> ActiveFault?
     {
-        withActive { state in
+        withState { state in
             guard
-                let index = state.firstIndex(where: {
+                let index = state.active.firstIndex(where: {
                     $0.fault == fault && $0.area.covers(request) && covers($0)
                 })
             else { return nil }
-            let active = state[index]
+            let active = state.active[index]
+            state.active[index].struck += 1
             guard let remaining = active.remaining else { return active }
-            if remaining > 1 { state[index].remaining = remaining - 1 } else { state.remove(at: index) }
+            state.active[index].remaining = remaining - 1
+            if remaining <= 1 { state.end(.finished, at: clock()) { $0.remaining.map { $0 < 1 } ?? false } }
             return active
         }
     }
 
-    /// Reads or changes the active faults, after those whose time is over have ended.
-    private func withActive<Value>(_ body: (inout [ActiveFault]) throws -> Value) rethrows -> Value {
+    /// Reads or changes the faults, after those whose time is over have ended.
+    private func withState<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
         try state.withLock { state in
-            if state.isEmpty { return try body(&state) }
-            let lags = state.contains { $0.fault == .laggingIndex }
-            if state.contains(where: { $0.until != nil }) {
+            if state.active.isEmpty { return try body(&state) }
+            let lags = state.active.contains { $0.fault == .laggingIndex }
+            if state.active.contains(where: { $0.until != nil }) {
                 let now = clock()
-                state.removeAll { $0.until.map { $0 <= now } ?? false }
+                state.end(.timeOver, at: now) { $0.until.map { $0 <= now } ?? false }
             }
             defer {
-                if lags, !state.contains(where: { $0.fault == .laggingIndex }) { saves.clear() }
+                if lags, !state.active.contains(where: { $0.fault == .laggingIndex }) { saves.clear() }
             }
             return try body(&state)
         }
@@ -130,6 +153,8 @@ public struct ActiveFault: Sendable, Hashable {
     public let area: FaultArea
     /// Number of requests still to fail; `nil` for faults of another kind.
     public internal(set) var remaining: Int?
+    /// Number of requests that it failed. The faults of other kinds are not counted.
+    public internal(set) var struck = 0
     /// The items that fail, for `partial-failure`; `nil` for other faults.
     public let items: FailingItems?
     public let since: Timestamp
@@ -147,6 +172,21 @@ public struct ActiveFault: Sendable, Hashable {
         self.since = since
         self.until = until
     }
+}
+
+/// A fault that is over.
+public struct EndedFault: Sendable, Hashable {
+    public enum Cause: Sendable, Hashable {
+        /// It failed as many requests as it should.
+        case finished
+        case timeOver
+        case stopped
+    }
+
+    /// The fault as it was at its end.
+    public let fault: ActiveFault
+    public let cause: Cause
+    public let moment: Timestamp
 }
 
 extension InjectedFault: JSONWord {}

@@ -92,8 +92,20 @@ public protocol NotificationSender: Sendable {
 
     /// Puts the notification of a change, as if the subscription had fired, into the queues of the user's devices that
     /// were here since the server started.
-    /// - Returns: the number of these devices.
-    func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int
+    func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress)
+        -> SentNotifications
+}
+
+/// What became of a notification that was sent on demand.
+public struct SentNotifications: Sendable, Hashable {
+    /// The number of devices that were here.
+    public var devices: Int
+    /// The numbers in the log of those that were put into queues. A device may get none, such as of its own change.
+    public var queued: [Int64]
+
+    public init(devices: Int, queued: [Int64]) {
+        (self.devices, self.queued) = (devices, queued)
+    }
 }
 
 // MARK: - Notifications

@@ -336,6 +336,9 @@ public struct RequestFilter: Sendable, Hashable {
     /// The maximum number of words in ``text``.
     public static let wordLimit = 16
 
+    /// The word that finds the requests of a rehearsal. Its name alone may be in other texts, too.
+    public static func text(ofRehearsal name: String) -> String { "rehearsed:\(name)" }
+
     public init() {}
 
     public func matches(_ request: ServedRequest) -> Bool {
@@ -357,8 +360,8 @@ extension ServedRequest {
     /// The texts that a search covers.
     fileprivate var texts: [String] {
         var texts = [id, method, target, operation, client.id, client.label, String(status)]
-        texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(
-            \.self)
+        texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index].compactMap(\.self)
+        texts += (rehearsals ?? "").split(separator: ",").map { RequestFilter.text(ofRehearsal: $0.trimmingSpaces) }
         texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + warnings.map(\.title)
         if let authentication {
             texts += [authentication.way.rawValue, authentication.credential, authentication.session].compactMap(\.self)

@@ -76,7 +76,6 @@ extension NotificationsView {
                     Section("devices", "Devices", isLive: true, devices(tokens, listens: listens, visit)),
                 ]))
         parts.append(Section("sent", "Sent", isLive: true, [sent(Array(shown), visit)]))
-        let area = isOfUser ? [(name: "in", value: "user")] : []
         let older = found.count > limit ? shown.last : nil
         return ComponentPage(
             .notifications,
@@ -107,8 +106,13 @@ extension NotificationsView {
                 next: older.map {
                     Frame.Link(
                         text: "Older ›",
-                        href: place.link(Tab.notifications.rawValue, area + [(beforeField, String($0.id))]))
+                        href: place.link(Tab.notifications.rawValue, area(visit) + [(beforeField, String($0.id))]))
                 }, isLive: true))
+    }
+
+    /// What the page keeps of its address: the choice of the user alone.
+    private static func area(_ visit: Visit) -> [(name: String, value: String)] {
+        visit.fields["in"] == "user" ? [(name: "in", value: "user")] : []
     }
 
     /// Subscriptions of all users, which can be fired with their latest change.
@@ -118,7 +122,9 @@ extension NotificationsView {
             let place = visit.place(of: standing.user, standing.scope)
             let id = subscription.subscriptionID.string
             let fire = Form(
-                .line, place.link("notification/fire"), hidden: [Frame.Hidden(name: "id", value: id)], [],
+                .line, place.link("notification/fire"),
+                hidden: ([(name: "id", value: id)] + area(visit)).map { Frame.Hidden(name: $0.name, value: $0.value) },
+                [],
                 buttons: [
                     Form.Button(
                         "Fire", act: nil, label: "Fire \(id)",
@@ -127,7 +133,7 @@ extension NotificationsView {
             let nothing: Inline =
                 subscription.notificationInfo == nil ? " \(Inline("nothing is sent").styled("bad"))" : ""
             return Table.Row([
-                .link(id, place.link("subscription", [("id", id)])),
+                Inline(ValueView(.link(id, href: place.link("subscription", [("id", id)]), hint: id))),
                 Inline(subscription.occasion(in: standing.scope)) + nothing,
                 "\(visit.people.name(of: standing.user)) \(.faint(Inline(standing.scope.rawValue)))",
                 canFire ? .part(fire) : "",
@@ -245,7 +251,7 @@ extension Subscription {
 
 extension NotificationsView {
     /// Fires a subscription with the latest change that it is about.
-    /// - Returns: the page that says whether a device has the notification.
+    /// - Returns: the page that says what became of the notifications.
     /// - Throws: `RecordError` NOT_FOUND if there is no such subscription.
     package static func fire(_ visit: Visit) async throws -> String {
         let sender = try visit.console.required(visit.console.notificationSender)
@@ -264,13 +270,13 @@ extension NotificationsView {
             }
             return (standing, try await firing.latestFirings(of: standing.subscription, limit: latest))
         }
-        let notice: Notice
+        let notice: (name: String, value: String)
         if let change = firings.first(where: { !$0.subscriptions.isEmpty })?.change {
-            notice = sender.send(standing, about: change, in: address) > 0 ? .subscriptionFired : .firedForNobody
+            notice = FiredNotice.parameter(sender.send(standing, about: change, in: address), visit)
         } else {
-            notice = .firedForNothing
+            notice = Notice.firedForNothing.parameter
         }
-        return visit.place.link(Tab.notifications.rawValue, [notice.parameter])
+        return visit.place.link(Tab.notifications.rawValue, area(visit) + [notice])
     }
 }
 
@@ -440,7 +446,8 @@ package enum NotificationView {
     package static func sendAgain(_ visit: Visit) throws -> String {
         let sender = try visit.console.required(visit.console.notificationSender)
         let copy = try sender.sendAgain(find(visit.fields["id"], visit).id)
-        return visit.place.link(Tab.notifications.rawValue, [("id", String(copy)), Notice.notificationSent.parameter])
+        let notice = FiredNotice.parameter(SentNotifications(devices: 1, queued: [copy]), visit)
+        return visit.place.link(Tab.notifications.rawValue, [("id", String(copy)), notice])
     }
 
     /// A file to drop on a simulator, or for `xcrun simctl push`.

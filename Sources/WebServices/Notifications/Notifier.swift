@@ -329,19 +329,23 @@ extension Notifier: NotificationSender {
         return number
     }
 
-    public func send(_ owned: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+    public func send(_ owned: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress)
+        -> SentNotifications
+    {
         let place = Place(container: address.container, environment: address.environment)
         let match = SubscriptionMatch(change: change, id: UUID().uuidString, owned: owned)
         let devices = state.withLock { state in
             state.devices.values.filter { $0.tokenID != nil && $0.queue.user == owned.user }
         }
-        var count = 0
+        var sent = SentNotifications(devices: 0, queued: [])
         for device in devices {
             guard let read = device.queue.read(at: place) else { continue }
-            device.queue.add(maker.notifications(of: match, for: device, at: place), of: read, at: place)
-            count += 1
+            let notifications = maker.notifications(of: match, for: device, at: place)
+            device.queue.add(notifications, of: read, at: place)
+            sent.devices += 1
+            sent.queued += notifications.compactMap(\.logID)
         }
-        return count
+        return sent
     }
 }
 

@@ -50,6 +50,9 @@ import Testing
         }
     }
 
+    /// The field that a switch sends: a rehearsal and its area.
+    private static func stop(_ key: String) -> String { "stop=\(PercentEncoding.encoded("rehearsal=\(key)"))" }
+
     private func page(_ path: String, _ client: any TestClientProtocol) async throws -> String {
         String(buffer: try await client.execute(uri: path, method: .get) { $0 }.body)
     }
@@ -72,12 +75,11 @@ import Testing
                 #expect(html.contains("Active rehearsals"), "\(path)")
                 #expect(html.contains("zone &lt;Notes&gt;") && !html.contains("<Notes>"), "\(path)")
             }
-            let stop =
-                "stop=throttled&container=iCloud.com.example.App&environment=development&database=private&inZone="
-            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "Others", client).status == .seeOther)
-            #expect(faults.active.count == 1)
-            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "%3CNotes%3E", client).status == .seeOther)
-            #expect(faults.active.isEmpty)
+            let key = "throttled&container=iCloud.com.example.App&environment=development&database=private&zone="
+            for (zone, isLeft) in [("Others", true), ("%3CNotes%3E", false)] {
+                let answer = try await post("\(Self.there)/rehearsals/stop", Self.stop(key + zone), client)
+                #expect(answer.status == .seeOther && faults.active.isEmpty != isLeft)
+            }
         }
     }
 
@@ -124,11 +126,11 @@ import Testing
             #expect(active.area == area && active.until?.milliseconds == active.since.milliseconds + 600_000)
             let html = try await page("\(Self.there)/rehearsals", client)
             #expect(html.contains("client &lt;Tablet&gt;, until 20") && !html.contains("<Tablet>"))
-            let stop = "stop=slow&container=iCloud.com.example.App&ofClient="
-            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "Phone", client).status == .seeOther)
-            #expect(faults.active.count == 1)
-            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "%3CTablet%3E", client).status == .seeOther)
-            #expect(faults.active.isEmpty)
+            for (name, isLeft) in [("Phone", true), ("%3CTablet%3E", false)] {
+                let key = Self.stop("slow&container=iCloud.com.example.App&client=\(name)")
+                let answer = try await post("\(Self.there)/rehearsals/stop", key, client)
+                #expect(answer.status == .seeOther && faults.active.isEmpty != isLeft)
+            }
         }
     }
 
@@ -137,9 +139,10 @@ import Testing
             try faults.start(FaultSetting(.conflict))
             let html = try await page("\(Self.there)/rehearsals", client)
             #expect(
-                html.contains("<form id=\"stop-0\"")
+                // With the form, which a disabled button keeps from being sent by the return key.
+                html.contains("<button hidden disabled>")
                     && html.contains(
-                        "<button form=\"stop-0\" role=\"switch\" aria-checked=\"true\" aria-label=\"CONFLICT\">On</button>"
+                        "<button formaction=\"\(Self.there)/rehearsals/stop\" name=\"stop\" value=\"rehearsal=conflict\" role=\"switch\" aria-checked=\"true\" aria-label=\"CONFLICT\">On</button>"
                     )
             )
             let order = ["expire-tokens", "throttled", "conflict", "pages-of-one"].map {
@@ -159,12 +162,65 @@ import Testing
             let setting = try FaultSetting(.lostNotifications)
             for user in ["_anna", nil] as [Name?] { try faults.start(setting, in: FaultArea(user: user)) }
             let html = try await page("\(Self.there)/rehearsals", client)
-            #expect(html.contains("<input type=\"hidden\" name=\"ofUser\" value=\"_anna\">"))
-            let stop = "stop=lost-notifications"
-            #expect(try await post("\(Self.there)/rehearsals/stop", "\(stop)&ofUser=_anna", client).status == .seeOther)
-            #expect(faults.active.map(\.area) == [.everywhere])
-            #expect(try await post("\(Self.there)/rehearsals/stop", stop, client).status == .seeOther)
-            #expect(faults.active.isEmpty)
+            #expect(html.contains("value=\"rehearsal=lost-notifications&amp;user=_anna\""))
+            for (key, left) in [("&user=_anna", [FaultArea.everywhere]), ("", [])] {
+                let answer = try await post(
+                    "\(Self.there)/rehearsals/stop", Self.stop("lost-notifications\(key)"), client)
+                #expect(answer.status == .seeOther && faults.active.map(\.area) == left)
+            }
+        }
+    }
+
+    /// Each switch sends the whole form, so a second rehearsal has the client and the count of the first.
+    @Test(arguments: ["start=throttled", stop("conflict"), "start=expire-tokens"])
+    func theChoicesStay(form: String) async throws {
+        try await withConsole { client, faults in
+            try faults.start(FaultSetting(.conflict))
+            let choices = "where=container&count=3&ofClient=%3CTablet%3E&minutes=10&every=2&code=CONFLICT"
+            let path = form.hasPrefix("stop") ? "stop" : "start"
+            let answer = try await post("\(Self.there)/rehearsals/\(path)", "\(form)&\(choices)", client)
+            let location = try #require(answer.headers[.location])
+            // What is as at first needs no place in the address.
+            #expect(location.hasSuffix("&where=container&count=3&ofClient=%3CTablet%3E&minutes=10"))
+            let after = try await page(location, client)
+            #expect(
+                after.contains("<option value=\"container\" selected>")
+                    && after.contains("<option value=\"&lt;Tablet&gt;\" selected>")
+                    && after.contains("name=\"count\" value=\"3\"") && after.contains("name=\"minutes\" value=\"10\""))
+            // The question keeps them, too.
+            let question = try await page(
+                "\(Self.there)/rehearsals/confirm?start=expire-tokens&ofClient=%3CTablet%3E", client)
+            #expect(question.contains("<input type=\"hidden\" name=\"ofClient\" value=\"&lt;Tablet&gt;\">"))
+            // A zone that is gone does not become everywhere.
+            let gone = try await page("\(Self.there)/rehearsals?where=zone:Gone", client)
+            #expect(gone.contains("<option value=\"zone:Gone\" selected>"))
+        }
+    }
+
+    @Test func whatRehearsalsStruckIsSaid() async throws {
+        try await withConsole { client, faults in
+            func part() async throws -> String {
+                let html = try await page("\(Self.there)/rehearsals", client)
+                let part = html.firstMatch(of: /<section[^>]*aria-labelledby="on">[\s\S]*?<\/section>/)
+                return part.map { String($0.output) } ?? ""
+            }
+            #expect(try await part().isEmpty)
+            try faults.start(FaultSetting("conflict=2"), in: FaultArea(client: "Tablet"))
+            #expect(try await part().contains("data-live"))
+            let request = RequestFaults(by: ["Tablet"])
+            #expect(faults.take(.conflict, for: request) { _ in true } != nil)
+            let struck = try await part()
+            #expect(struck.contains("requests?text=rehearsed") && struck.contains(">struck 1 time</a>"))
+            #expect(struck.contains("1 more time") && !struck.contains("finished"))
+            #expect(try await page("/", client).contains("struck 1 time, 1 more time, client Tablet"))
+            #expect(faults.take(.conflict, for: request) { _ in true } != nil)
+            let finished = try await part()
+            #expect(
+                finished.contains("CONFLICT client Tablet: finished ") && finished.contains(">struck 2 times</a>")
+                    && !finished.contains("data-live"))
+            try faults.start(FaultSetting(.slow))
+            faults.stop()
+            #expect(try await part().contains("Slow answers everywhere: stopped "))
         }
     }
 

@@ -19,11 +19,13 @@ import Testing
         let sent = Mutex<[Int64]>([])
         let fired = Mutex<[OwnedSubscription]>([])
 
-        func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+        func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress)
+            -> SentNotifications
+        {
             fired.withLock {
                 $0.append(standing)
-                // The first time, the user has no device.
-                return $0.count - 1
+                // The first time, the user has no device, and then one that gets nothing.
+                return SentNotifications(devices: min($0.count - 1, 1), queued: $0.count < 3 ? [] : [1, 2])
             }
         }
 
@@ -70,7 +72,7 @@ import Testing
             #expect(try await !stage.page("notifications?id=\(second)").contains("It also covers"))
             #expect(
                 try await stage.post("notification/again", "id=\(first)").headers[.location]?.contains(
-                    "notification-sent") == true)
+                    "notice=subscription-fired%20\(first)") == true)
             #expect(sender.sent.withLock { $0 } == [first])
             let file = try await stage.client.execute(
                 uri: "\(RequestStage.there)/notification/file?id=\(first)&bundle=com.example.App", method: .get
@@ -104,7 +106,8 @@ import Testing
             let subscription = Subscription("all", to: .query(subject), notificationInfo: NotificationInfo())
             for result in try await stage.database.require(.keepSubscriptions).modifySubscriptions([.save(subscription)]
             ) { _ = try result.get() }
-            let page = try await stage.page("notifications")
+            let page = try await stage.page("notifications?in=user")
+            #expect(page.contains("name=\"in\" value=\"user\""))
             #expect(page.contains("a Note is created or updated") && page.contains("Add a test device"))
             #expect(page.contains("A test device needs scripts"))
             let without = try await stage.post("notification/fire", "id=all")
@@ -115,9 +118,23 @@ import Testing
             #expect(nobody.contains("fired-for-nobody"))
             let told = try await stage.page(nobody.replacing("\(RequestStage.there)/", with: ""))
             #expect(told.contains("Add a test device, then fire again"))
-            let fired = try await stage.post("notification/fire", "id=all")
-            #expect(fired.headers[.location]?.contains("subscription-fired") == true)
-            #expect(sender.fired.withLock { $0.map(\.subscription.subscriptionID) } == ["all", "all"])
+            // The choice of the user stays.
+            let own = try await stage.post("notification/fire", "id=all&in=user")
+            #expect(own.headers[.location]?.contains("notifications?in=user&notice=nothing-sent") == true)
+            // The page says what became of them meanwhile.
+            for _ in 1...2 { _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: 7, .waiting)) }
+            let fired = try #require(try await stage.post("notification/fire", "id=all").headers[.location])
+            #expect(fired.contains("notice=subscription-fired%201%202"))
+            let there = fired.replacing("\(RequestStage.there)/", with: "")
+            #expect(try await stage.page(there).contains("Sent to 1 device, and delivered as soon as it asks."))
+            stage.log.notifications.note(.delivered(.now()), of: 1)
+            #expect(try await stage.page(there).contains("Delivered to phone. Sent to 1 device"))
+            stage.log.notifications.note(.dropped, of: 2)
+            let delivered = try await stage.page(there)
+            #expect(delivered.contains("Delivered to phone.") && !delivered.contains("Sent to 1 device"))
+            stage.log.notifications.note(.expired, of: 1)
+            #expect(try await stage.page(there).contains("Not delivered. The list Sent says why."))
+            #expect(sender.fired.withLock { $0.map(\.subscription.subscriptionID) } == ["all", "all", "all"])
         }
     }
 

@@ -118,6 +118,33 @@ import Testing
         #expect(faults.active.map(\.fault) == [.conflict] && faults.stop() == 1)
     }
 
+    @Test func whatEndedIsRemembered() throws {
+        let clock = TestClock()
+        let faults = FaultInjection(clock: { clock.now() })
+        func take(_ fault: InjectedFault) { _ = faults.take(fault, for: nil) { _ in true } }
+        try faults.start(FaultSetting("throttled=3"), minutes: 1)
+        try faults.start(FaultSetting("conflict=2"))
+        try faults.start(FaultSetting(.slow))
+        for fault in [InjectedFault.throttled, .conflict] { take(fault) }
+        #expect(faults.active.map(\.struck) == [1, 1, 0] && faults.ended.isEmpty)
+        take(.conflict)
+        clock.advance(61_000)
+        let end = clock.now()
+        #expect(faults.stop(.slow) == 1)
+        let ended = faults.ended
+        #expect(ended.map(\.fault.fault) == [.slow, .throttled, .conflict])
+        #expect(ended.map(\.cause) == [.stopped, .timeOver, .finished])
+        #expect(ended.map(\.fault.struck) == [0, 1, 2])
+        // It was over before it was looked at.
+        #expect(ended.map { $0.moment < end } == [false, true, true])
+        for number in 0..<FaultInjection.endedLimit {
+            try faults.start(FaultSetting(.pagesOfOne), in: FaultArea(zoneID: ZoneID(zoneName: "\(number)")))
+        }
+        faults.stop()
+        #expect(faults.ended.count == FaultInjection.endedLimit)
+        #expect(faults.ended.allSatisfy { $0.fault.fault == .pagesOfOne })
+    }
+
     @Test func thereIsALimit() throws {
         let faults = FaultInjection()
         for number in 0..<FaultInjection.limit {

@@ -420,6 +420,25 @@ import Testing
         }
     }
 
+    @Test func aFiredSubscriptionSaysWhatIsQueued() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        try await save("a")
+        let firing = try await database().require(.fireSubscriptions)
+        let all = try await firing.ownedSubscriptions()
+        let owned = try #require(all.first)
+        let firings = try await firing.latestFirings(of: owned.subscription, limit: 10)
+        let change = try #require(firings.first { !$0.subscriptions.isEmpty }?.change)
+        let log = NotificationLog()
+        try await notifying(log: log) { notifier in
+            let address = place.address(.private)
+            #expect(notifier.send(owned, about: change, in: address) == SentNotifications(devices: 0, queued: []))
+            _ = try await registered(notifier)
+            #expect(notifier.send(owned, about: change, in: address) == SentNotifications(devices: 1, queued: [1]))
+            #expect(log.notification(1)?.outcome == .waiting)
+        }
+    }
+
     @Test func aLostNotificationIsLogged() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
