@@ -87,18 +87,11 @@ extension ErrorsView {
         let name = code?.name ?? error.name ?? error.domain ?? "An error recognised by its text"
         let subject: Inline? = error.subject.map { " \(.faint("of")) \($0)" }
         let numbers = numbers(error, code).map { Inline.faint(Inline($0)) } ?? ""
-        let retry = code.map { Inline($0.retry.title).styled(tone($0)) } ?? ""
+        let retry = code.map(Self.retry) ?? ""
         var parts: [any Component] = [Paragraph((numbers + retry).styled("told"))]
         if let message = error.message { parts.append(CodeBlock("The message", Inline(message))) }
-        func add(_ lead: String, _ text: String?) {
-            if let text { parts.append(Paragraph("\(strong: lead) \(text)")) }
-        }
-        add("Cause:", known?.cause)
-        add("Remedy:", known?.remedy)
-        if let known { parts.append(Paragraph.faint("How sure: \(known.evidence.title)")) }
-        let meaning = error.domain == nil || error.domain == "CKErrorDomain" ? nil : meaning(of: error.domain)
-        add(known == nil ? "Meaning:" : "Meaning of the code:", code?.meaning ?? meaning)
-        add(known == nil ? "Remedy:" : "Remedy for the code:", code?.remedy)
+        let other = error.domain == nil || error.domain == "CKErrorDomain" ? nil : meaning(of: error.domain)
+        parts += explanation(code, known, otherwise: other)
         let request = error.uuid.flatMap { visit.log.request($0.lowercased()) }
         if let request {
             // The server knows more about refused credentials than it answers.
@@ -143,12 +136,33 @@ extension ErrorsView {
             : "An error of another framework that wraps a CloudKit error. Handle the error inside."
     }
 
-    private static func tone(_ code: ErrorCode) -> String {
-        switch code.retry {
-        case .later: "good"
-        case .mended, .checked, .perItem: "warn"
-        case .never: "bad"
+    /// When to send the request again.
+    static func retry(_ code: ErrorCode) -> Inline {
+        let tone =
+            switch code.retry {
+            case .later: "good"
+            case .mended, .checked, .perItem: "warn"
+            case .never: "bad"
+            }
+        return Inline(code.retry.title).styled(tone)
+    }
+
+    /// What an error means to a client: the cause and the remedy of its text, as far as the catalogue has it, and those
+    /// of its code.
+    /// - Parameter other: the meaning of an error without a known code.
+    static func explanation(_ code: ErrorCode?, _ known: KnownReason?, otherwise other: String? = nil)
+        -> [any Component]
+    {
+        var parts: [any Component] = []
+        func add(_ lead: String, _ text: String?) {
+            if let text { parts.append(Paragraph("\(strong: lead) \(text)")) }
         }
+        add("Cause:", known?.cause)
+        add("Remedy:", known?.remedy)
+        if let known { parts.append(Paragraph.faint("How sure: \(known.evidence.title)")) }
+        add(known == nil ? "Meaning:" : "Meaning of the code:", code?.meaning ?? other)
+        add(known == nil ? "Remedy:" : "Remedy for the code:", code?.remedy)
+        return parts
     }
 
     private static func facts(_ error: ReadError) -> [Facts.Fact] {
