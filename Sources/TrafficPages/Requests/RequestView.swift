@@ -159,6 +159,10 @@ extension RequestView {
             return "Not all of the body is kept, so the request can't be written as a command."
         }
         if hidesSent { return "Show the values to see the request as a command." }
+        if request.hasUnreadBody {
+            return
+                "The request was refused before its body was read, so it can't be written as a command, nor be replayed."
+        }
         return "The body is not kept, so the request can't be written as a command."
     }
 

@@ -222,7 +222,8 @@ import Testing
             let noted = stage.note(refused)
             let page = try await stage.page("requests?id=\(noted.id)")
             #expect(
-                page.contains("the request failed before it was read") && !page.contains(">Replay")
+                page.contains("the request failed before it was read") && page.contains("nor be replayed")
+                    && !page.contains(">Replay")
                     && !page.contains("<code data-copy-source>curl"))
             #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .badRequest)
         }
