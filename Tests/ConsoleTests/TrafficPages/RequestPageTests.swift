@@ -512,6 +512,24 @@ import Testing
         }
     }
 
+    private static func answer(withFileAt address: String, size: Int = 5) -> String {
+        let file = #"{"size":\#(size),"downloadURL":"\#(address)"}"#
+        return #"{"records":[{"recordName":"a","fields":{"file":{"type":"ASSETID","value":\#(file)}}}]}"#
+    }
+
+    /// The address of a file is signed anew for each answer.
+    @Test func addressesOfFilesAreNotCompared() async throws {
+        try await RequestStage.with(answering: Self.echo(Self.answer(withFileAt: "http://h/2"))) { stage in
+            for (size, words) in [(5, "Addresses of files, which are another each time"), (6, "1 line differs")] {
+                let pull = stage.note(
+                    stage.request("records/query"), sent: "{}", answered: Self.answer(withFileAt: "http://h/1", size: size))
+                _ = try await stage.post("requests/replay", "id=\(pull.id)")
+                let replay = try #require(stage.log.latest(1).first)
+                #expect(try await stage.page("requests?id=\(pull.id)&with=\(replay.id)").contains(words))
+            }
+        }
+    }
+
     @Test func aWriteIsSentAgainOnlyAfterAQuestion() async throws {
         try await RequestStage.with(answering: Self.echo("{}")) { stage in
             let write = stage.note(stage.request("records/modify"), sent: "{}")
