@@ -521,8 +521,8 @@ import Testing
     @Test func addressesOfFilesAreNotCompared() async throws {
         try await RequestStage.with(answering: Self.echo(Self.answer(withFileAt: "http://h/2"))) { stage in
             for (size, words) in [(5, "Addresses of files, which are another each time"), (6, "1 line differs")] {
-                let pull = stage.note(
-                    stage.request("records/query"), sent: "{}", answered: Self.answer(withFileAt: "http://h/1", size: size))
+                let answer = Self.answer(withFileAt: "http://h/1", size: size)
+                let pull = stage.note(stage.request("records/query"), sent: "{}", answered: answer)
                 _ = try await stage.post("requests/replay", "id=\(pull.id)")
                 let replay = try #require(stage.log.latest(1).first)
                 #expect(try await stage.page("requests?id=\(pull.id)&with=\(replay.id)").contains(words))
