@@ -101,6 +101,9 @@ extension RequestView {
         let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
         let errors = try await RequestErrors(request, sent: bodies?.request, visit)
+        var warnings = WarningView.rehearsals(of: request)
+        warnings += request.warnings.map { WarningView($0, names: request.mistakes[$0]) }
+        if let created { warnings.append(created) }
         return RequestView(
             title: "\(request.operation) · Requests", id: request.id, operation: request.operation,
             status: request.statusWords, tone: request.tone,
@@ -119,8 +122,7 @@ extension RequestView {
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: errors.whole,
-            warnings: request.warnings.map { WarningView($0, names: request.mistakes[$0]) }
-                + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
+            warnings: warnings, diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
             parts: try await errors.items + parts(request, authentication, command: command, visit),
             valuesToggle: showsValues
@@ -233,7 +235,6 @@ extension RequestView {
             fact(
                 "bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out",
                 note: "before compression"))
-        if let faults = request.rehearsals { facts.append(fact("rehearsed", faults)) }
         return facts
     }
 }
@@ -360,6 +361,15 @@ struct WarningView: ViewModel {
             word: warning.title, sentence: warning.sentence,
             count: count.map { $0 == 1 ? "once on this page" : "\(Digits.grouped($0)) times on this page" },
             names: names, reference: warning.reference)
+    }
+
+    /// What was rehearsed in a request: its answer says nothing about the data.
+    static func rehearsals(of request: ServedRequest) -> [WarningView] {
+        (request.rehearsals ?? "").split(separator: ", ").compactMap { InjectedFault(rawValue: String($0)) }.map {
+            WarningView(
+                word: "rehearsed: \($0.rawValue)",
+                sentence: "The server did this on purpose. \($0.effect) \($0.advice)", count: nil)
+        }
     }
 
     /// The distinct warnings of some requests.

@@ -348,6 +348,8 @@ struct RequestRow: ViewModel {
     /// The reason why the credentials were refused, in a few words and in a sentence.
     let refusedFor: String?
     let refusal: String?
+    /// The line below the cells.
+    let remark: RequestRemark?
     let isFailed: Bool
     let user: String
     let client: String
@@ -377,6 +379,7 @@ struct RequestRow: ViewModel {
             + [growth.mark(of: request, in: visit.place.address.container)].compactMap(\.self)
         refusedFor = request.authentication?.problemWords
         refusal = request.authentication?.problem?.sentence
+        remark = RequestRemark(request)
         isFailed = request.hasErrors
         user = request.userRecordName.map(visit.people.name) ?? "–"
         client = request.client.label
@@ -409,6 +412,7 @@ struct RequestRow: ViewModel {
         case "warnings": warnings
         case "refusedFor": refusedFor ?? Absent()
         case "refusal": refusal ?? Absent()
+        case "remark": remark ?? Absent()
         case "isFailed": isFailed
         case "user": user
         case "client": client
@@ -423,6 +427,25 @@ struct RequestRow: ViewModel {
         case "bytesOut": bytesOut
         default: nil
         }
+    }
+}
+
+/// Why a request failed, and what was rehearsed in it.
+struct RequestRemark: ViewModel {
+    /// The names of the rehearsals.
+    let rehearsed: String?
+    let reason: String?
+
+    /// The maximum number of characters of the reason. The page of the request has all.
+    private static let limit = 200
+
+    /// - Returns: `nil` if there is nothing to say.
+    init?(_ request: ServedRequest) {
+        rehearsed = request.rehearsals
+        reason = (request.error ?? request.itemErrors.first).map { error in
+            String(((error.name.map { "\($0.string): " } ?? "") + error.reason).prefix(Self.limit))
+        }
+        if rehearsed == nil, reason == nil { return nil }
     }
 }
 

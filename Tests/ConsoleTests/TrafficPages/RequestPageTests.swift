@@ -60,6 +60,25 @@ import Testing
         }
     }
 
+    @Test func aRowSaysWhyItFailedAndWhatWasRehearsed() async throws {
+        try await RequestStage.with { stage in
+            var slow = stage.request("records/query")
+            slow.rehearsals = "slow"
+            stage.note(slow)
+            var conflict = stage.request("records/modify")
+            conflict.rehearsals = "conflict"
+            conflict.itemErrors = [
+                ServedRequest.ItemError(name: "a", code: .conflict, reason: "client oplock error updating record")
+            ]
+            stage.note(conflict)
+            let list = try await stage.page("requests")
+            #expect(list.contains(#"<small class="reason"><span class="pill lacks">rehearsed: slow</span>"#))
+            #expect(list.contains("rehearsed: conflict</span> a: client oplock error updating record</small>"))
+            let page = try await stage.page("requests?id=\(conflict.id)")
+            #expect(page.contains("<strong>rehearsed: conflict</strong> The server did this on purpose."))
+        }
+    }
+
     @Test func aSaveThatCreatesATypeIsMarked() async throws {
         try await RequestStage.with { stage in
             try await stage.save("first")
