@@ -40,13 +40,16 @@ extension ErrorsView {
         let pasted = try await PastedValue.read(text)
         return ErrorsView(
             action: visit.place.link("errors"), text: pasted.shown, line: pasted.line, omission: pasted.omission,
-            problem: read.flatMap(problem),
+            problem: isFirst && visit.fields["error"] != nil ? nothing : read.flatMap(problem),
             cause: read.flatMap(cause), errors: (read?.errors ?? []).enumerated().map { card($1, number: $0, visit) },
             isCut: read?.isCut ?? false, isFirst: isFirst,
             hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find,
             lists: lists,
             hasNoCodes: lists.allSatisfy(\.codes.isEmpty))
     }
+
+    private static let nothing =
+        "There is nothing to explain: paste an error from a log, a response of the web services, or a code."
 
     private static func problem(_ read: ErrorText) -> String? {
         if read.isTooLong {
