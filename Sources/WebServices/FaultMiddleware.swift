@@ -121,12 +121,18 @@ struct FaultMiddleware: Sendable {
             note(.signInExpired, scope)
             return try await endSignIn()
         }
-        if fails(.throttled) { return failure(.throttled, .rehearsedThrottling, context) }
-        if fails(.tryAgainLater) { return failure(.tryAgainLater, .rehearsedUnavailability, context) }
+        if fails(.throttled) {
+            await Self.noteBody(of: request, at: path)
+            return failure(.throttled, .rehearsedThrottling, context)
+        }
+        if fails(.tryAgainLater) {
+            await Self.noteBody(of: request, at: path)
+            return failure(.tryAgainLater, .rehearsedUnavailability, context)
+        }
         if fails(.droppedBefore) {
             RequestRecorder.current?.update { $0.rehearsals = InjectedFault.droppedBefore.rawValue }
             // Unread input would turn the closing of the connection into a reset.
-            _ = try? await request.bodyBytes()
+            await Self.noteBody(of: request, at: path)
             throw await dropped(context)
         }
         if fails(.droppedAfter) {
@@ -146,6 +152,13 @@ struct FaultMiddleware: Sendable {
             try? await Task.sleep(for: faults.answerDelay)
         }
         return response
+    }
+
+    /// Reads the body of a request that fails on purpose, so that the log has it and the console can replay the request.
+    /// Tokens of devices are not logged.
+    private static func noteBody(of request: Request, at path: WebServicePath) async {
+        guard let body = try? await request.bodyBytes(), path.root != .device else { return }
+        RequestRecorder.current?.received(body)
     }
 
     /// Notes a fault, in the log as well: an answer of another server is logged before it gets here again.

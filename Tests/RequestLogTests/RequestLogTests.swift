@@ -232,7 +232,7 @@ import Testing
         #expect(log.page(after: 99, limit: 1000).requests.map(\.id) == ["after"])
     }
 
-    @Test("Errors count from a time on, those of whole requests and those of items")
+    @Test("Failed requests count from a time on, as a whole or in items")
     func recentErrors() {
         let log = RequestLog()
         let start = Requests.request("").started.milliseconds
@@ -251,10 +251,22 @@ import Testing
             })
         // The command line may ask for a zone to learn whether it exists.
         log.note(Requests.request("command", at: 125, client: ClientIdentity.commandLineName) { $0.status = 404 })
-        for (seconds, count) in [(Int64(-3600), 4), (60, 3), (200, 0)] {
+        for (seconds, count) in [(Int64(-3600), 3), (60, 2), (200, 0)] {
             #expect(
                 log.errors(in: Requests.container, .development, since: Timestamp(milliseconds: start + seconds * 1000))
                     == count, "\(seconds)")
         }
+    }
+
+    @Test("What is recent begins an hour ago, or with the minute of the oldest request that is kept")
+    func recentStart() {
+        let log = RequestLog(capacity: 2)
+        let start = Requests.request("").started.milliseconds
+        let now = Timestamp(milliseconds: start + 7_200_000)
+        func since() -> Int64 { log.startOfRecent(at: now).milliseconds }
+        let hour = since()
+        #expect((0..<60_000).contains(hour - start - 3_600_000) && hour % 60_000 == 0)
+        for seconds in [0, 5400, 5460] { log.note(Requests.request("\(seconds)", at: Int64(seconds))) }
+        #expect((0..<60_000).contains(start + 5_400_000 - since()))
     }
 }

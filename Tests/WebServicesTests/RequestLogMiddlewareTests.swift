@@ -577,6 +577,8 @@ import Testing
             #expect(
                 noted.rehearsals == "throttled" && noted.operation == "changes/database"
                     && noted.error?.code == .throttled)
+            let sent = server.log.bodies(of: noted.id)?.request?.bytes
+            #expect(sent == Array("{}".utf8), "so that it can be replayed")
             #expect(
                 noted.address == ScenarioRunner.address
                     && noted.userRecordName == ScenarioRunner.developer.userRecordName)

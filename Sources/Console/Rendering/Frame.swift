@@ -127,19 +127,22 @@ package struct Frame: ViewModel {
         }
     }
 
-    /// A short text beside an entry of the navigation, such as `3 errors`.
+    /// A short text beside an entry of the navigation, such as `3 failed`.
     struct State: ViewModel {
         let text: String
         /// The end of the sentence that the text begins, for screen readers and under the pointer.
         let rest: String?
         /// `bad`, `warn`, `modified` or `faint`.
         let tone: String
+        /// The page of what it counts; `nil` for the entry's own.
+        var list: String?
 
         func child(named name: String) -> Any? {
             switch name {
             case "text": text
             case "rest": rest ?? Absent()
             case "tone": tone
+            case "list": list ?? Absent()
             default: nil
             }
         }

@@ -4,7 +4,7 @@ internal import Records
 internal import RemoteRecordStore
 internal import RequestLog
 
-/// What stands beside the entries of the sidebar: the record counts of the types, and states such as `3 errors`.
+/// What stands beside the entries of the sidebar: the record counts of the types, and states such as `3 failed`.
 ///
 /// A badge counts only what someone should look at, never what is merely new. No page waits for them: they come from
 /// memory, from the list of the index jobs, and from counts that the store keeps.
@@ -14,20 +14,19 @@ struct SidebarStates {
     /// those that the page has read.
     let counts: [Name: Int]?
 
-    /// The age in milliseconds up to which errors count.
-    private static let errorAge: Int64 = 3_600_000
-
     /// - Parameters:
     ///   - check: the latest check of the place.
     ///   - faults: the number of faults that are injected at present.
     init(_ visit: Visit, check: BackgroundRun?, faults: Int) async {
         counts = if let earlier = visit.earlier { earlier.counts.read } else { await visit.recordCounts() }
         let (address, now) = (visit.place.address, Timestamp.now())
-        let errors = visit.log.errors(
-            in: address.container, address.environment, since: Timestamp(milliseconds: now.milliseconds - Self.errorAge)
-        )
-        if errors > 0 {
-            states[.requests] = Frame.State(text: Digits.count(errors, "error"), rest: "in the last hour", tone: "bad")
+        let failed = visit.log.errors(
+            in: address.container, address.environment, since: visit.log.startOfRecent(at: now))
+        if failed > 0 {
+            states[.requests] = Frame.State(
+                text: "\(Digits.grouped(failed)) failed", rest: "in the last hour", tone: "bad",
+                list: visit.place.link(
+                    Tab.requests.rawValue, [("in", "container"), ("errors", RequestLog.recentErrors)]))
         }
         let stuck = Self.stuckClients(of: visit.log, in: address, at: now)
         if stuck > 0 {

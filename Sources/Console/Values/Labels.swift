@@ -105,6 +105,12 @@ extension Signature {
 
 // MARK: - Requests
 
+extension RequestLog {
+    /// The value of the field `errors` of the page Requests for those that the sidebar counts: errors of apps in the
+    /// last hour.
+    package static let recentErrors = "recent"
+}
+
 extension ServedRequest {
     /// The colour of the status.
     package var tone: String {

@@ -128,6 +128,8 @@ extension ConsoleRoute {
             let sent = visit.fields.pairs.filter { pair in
                 !pair.value.isEmpty && names.map { $0.contains(pair.name) } ?? true
             }
+            // A page with nothing to read says what it needs.
+            if sent.isEmpty, let name = names?.first { return .redirect(visit.place.link(path, [(name, "")])) }
             let isShort = sent.reduce(0) { $0 + $1.value.utf8.count } <= linkLimit
             let isForLinks = isShort && !sent.contains { PastedValue($0.value).holdsCredential }
             return isForLinks ? .redirect(visit.place.link(path, sent)) : .page(try await load(visit))

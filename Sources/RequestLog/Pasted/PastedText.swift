@@ -113,8 +113,22 @@ extension PastedText {
         if compact.count % 2 == 0, compact.allSatisfy({ Hexadecimal.value(of: $0) != nil }) {
             return PastedBytes(try Hexadecimal.read(compact), [.hex])
         }
+        if isProse(text) {
+            throw UnreadableText(
+                "This is text and no token of any kind: a token is base64 or hexadecimal digits, alone, in an archive or in JSON"
+            )
+        }
         let (bytes, form) = try Base64.read(compact)
         return PastedBytes(bytes, [form])
+    }
+
+    /// True for words with spaces between them. Base64 of any length has capital letters within.
+    private static func isProse(_ text: [UInt8]) -> Bool {
+        let words = text.split(separator: UInt8(ascii: " "))
+        return words.count > 1
+            && words.allSatisfy { word in
+                !word.dropFirst().contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+            }
     }
 
     /// `{length = 42, bytes = 0x62706c69 73743030 … 00000000 00000146}`, `nil` for anything else.

@@ -133,10 +133,18 @@ public final class RequestLog: Sendable {
     /// The known clients, including those whose requests are no longer kept.
     public var clients: ClientBook { state.withLock { $0.clients } }
 
-    /// The number of failed requests and items of apps in a container's environment, in the minutes that began at a
-    /// time or later.
+    /// The number of requests of apps in a container's environment that failed, as a whole or in items, in the minutes
+    /// that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         state.withLock { $0.telemetry.errors(in: container, environment, since: time) }
+    }
+
+    /// The first minute whose errors are recent: of the last hour, and not before the oldest request that is kept, so that
+    /// those that are counted can be listed.
+    public func startOfRecent(at now: Timestamp) -> Timestamp {
+        let hour = (now.milliseconds - 3_600_000 + 59_999) / 60_000
+        let oldest = state.withLock { $0.first > 0 ? $0.entry($0.first)?.request.started.milliseconds : nil }
+        return Timestamp(milliseconds: max(hour, (oldest ?? 0) / 60_000) * 60_000)
     }
 
     /// The statistics since the log was created.

@@ -37,9 +37,9 @@ public struct Telemetry: Sendable {
         public internal(set) var errors = 0
         /// The number of failed items.
         public internal(set) var itemErrors = 0
-        /// The number of failed requests and items by container and environment, without Skylight's own requests: a
-        /// command may request a zone to find out whether it exists. Requests can name any container, so only the first
-        /// containers of a minute are counted.
+        /// The number of requests that failed, as a whole or in items, by container and environment, without Skylight's
+        /// own: a command may request a zone to find out whether it exists. Requests can name any container, so only the
+        /// first containers of a minute are counted.
         var clientErrors: [Target: Int] = [:]
         public internal(set) var milliseconds = 0.0
     }
@@ -59,8 +59,8 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
-    /// The number of failed requests and items of apps in a container's environment, in the minutes that began at a
-    /// time or later.
+    /// The number of requests of apps in a container's environment that failed, as a whole or in items, in the minutes
+    /// that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         let target = Target(container: container, environment: environment)
         return minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + ($1.clientErrors[target] ?? 0) }
@@ -84,12 +84,11 @@ public struct Telemetry: Sendable {
         let errors = request.status >= 400 || request.status == 0 ? 1 : 0
         minutes[index - 1].errors += errors
         minutes[index - 1].itemErrors += request.itemErrors.count
-        let failures = errors + request.itemErrors.count
         let target = Target(container: request.container, environment: request.environment)
-        if failures > 0, !request.client.isOfSkylight,
+        if request.hasErrors, !request.client.isOfSkylight,
             minutes[index - 1].clientErrors.count < Self.targetLimit || minutes[index - 1].clientErrors[target] != nil
         {
-            minutes[index - 1].clientErrors[target, default: 0] += failures
+            minutes[index - 1].clientErrors[target, default: 0] += 1
         }
         minutes[index - 1].milliseconds += request.isTimedByClient ? 0 : request.milliseconds
         if minutes.count > Self.minuteLimit { minutes.removeFirst() }

@@ -40,13 +40,16 @@ extension ErrorsView {
         let pasted = try await PastedValue.read(text)
         return ErrorsView(
             action: visit.place.link("errors"), text: pasted.shown, line: pasted.line, omission: pasted.omission,
-            problem: read.flatMap(problem),
+            problem: isFirst && visit.fields["error"] != nil ? nothing : read.flatMap(problem),
             cause: read.flatMap(cause), errors: (read?.errors ?? []).enumerated().map { card($1, number: $0, visit) },
             isCut: read?.isCut ?? false, isFirst: isFirst,
             hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find,
             lists: lists,
             hasNoCodes: lists.allSatisfy(\.codes.isEmpty))
     }
+
+    private static let nothing =
+        "There is nothing to explain: paste an error from a log, a response of the web services, or a code."
 
     private static func problem(_ read: ErrorText) -> String? {
         if read.isTooLong {
@@ -87,18 +90,11 @@ extension ErrorsView {
         let name = code?.name ?? error.name ?? error.domain ?? "An error recognised by its text"
         let subject: Inline? = error.subject.map { " \(.faint("of")) \($0)" }
         let numbers = numbers(error, code).map { Inline.faint(Inline($0)) } ?? ""
-        let retry = code.map { Inline($0.retry.title).styled(tone($0)) } ?? ""
+        let retry = code.map(Self.retry) ?? ""
         var parts: [any Component] = [Paragraph((numbers + retry).styled("told"))]
         if let message = error.message { parts.append(CodeBlock("The message", Inline(message))) }
-        func add(_ lead: String, _ text: String?) {
-            if let text { parts.append(Paragraph("\(strong: lead) \(text)")) }
-        }
-        add("Cause:", known?.cause)
-        add("Remedy:", known?.remedy)
-        if let known { parts.append(Paragraph.faint("How sure: \(known.evidence.title)")) }
-        let meaning = error.domain == nil || error.domain == "CKErrorDomain" ? nil : meaning(of: error.domain)
-        add(known == nil ? "Meaning:" : "Meaning of the code:", code?.meaning ?? meaning)
-        add(known == nil ? "Remedy:" : "Remedy for the code:", code?.remedy)
+        let other = error.domain == nil || error.domain == "CKErrorDomain" ? nil : meaning(of: error.domain)
+        parts += explanation(code, known, otherwise: other)
         let request = error.uuid.flatMap { visit.log.request($0.lowercased()) }
         if let request {
             // The server knows more about refused credentials than it answers.
@@ -143,12 +139,33 @@ extension ErrorsView {
             : "An error of another framework that wraps a CloudKit error. Handle the error inside."
     }
 
-    private static func tone(_ code: ErrorCode) -> String {
-        switch code.retry {
-        case .later: "good"
-        case .mended, .checked, .perItem: "warn"
-        case .never: "bad"
+    /// When to send the request again.
+    static func retry(_ code: ErrorCode) -> Inline {
+        let tone =
+            switch code.retry {
+            case .later: "good"
+            case .mended, .checked, .perItem: "warn"
+            case .never: "bad"
+            }
+        return Inline(code.retry.title).styled(tone)
+    }
+
+    /// What an error means to a client: the cause and the remedy of its text, as far as the catalogue has it, and those
+    /// of its code.
+    /// - Parameter other: the meaning of an error without a known code.
+    static func explanation(_ code: ErrorCode?, _ known: KnownReason?, otherwise other: String? = nil)
+        -> [any Component]
+    {
+        var parts: [any Component] = []
+        func add(_ lead: String, _ text: String?) {
+            if let text { parts.append(Paragraph("\(strong: lead) \(text)")) }
         }
+        add("Cause:", known?.cause)
+        add("Remedy:", known?.remedy)
+        if let known { parts.append(Paragraph.faint("How sure: \(known.evidence.title)")) }
+        add(known == nil ? "Meaning:" : "Meaning of the code:", code?.meaning ?? other)
+        add(known == nil ? "Remedy:" : "Remedy for the code:", code?.remedy)
+        return parts
     }
 
     private static func facts(_ error: ReadError) -> [Facts.Fact] {

@@ -10,9 +10,14 @@ struct PastedSummary: ViewModel {
     /// The origin of the text, if it can't be this server.
     let remark: String?
 
-    init?(_ value: PastedValue) {
+    /// - Parameter isSent: true if the form was sent, so that an empty one is answered.
+    init?(_ value: PastedValue, isSent: Bool) {
         switch value.reading {
-        case .empty: return nil
+        case .empty:
+            if !isSent { return nil }
+            problem =
+                "There is nothing to explain: paste a token, an archive of one, a dump from Xcode or a whole response."
+            (layers, remark) = ([], nil)
         case .unreadable(let error):
             (layers, problem, remark) = ([], "\(error).", nil)
         case .json(let tokens, let leftOut):

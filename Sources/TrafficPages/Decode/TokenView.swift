@@ -87,7 +87,8 @@ extension TokenView {
         return TokenView(
             action: visit.place.link("token"), text: value.shown, line: value.line, other: other.shown,
             isLong: value.text.utf8.count > 160,
-            omission: value.omission, compares: !other.isEmpty, pasted: isRecognised ? nil : PastedSummary(value),
+            omission: value.omission, compares: !other.isEmpty,
+            pasted: isRecognised ? nil : PastedSummary(value, isSent: visit.fields["token"] != nil),
             verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead,
             recognised: recognised, origin: origin,
             rows: isAlone && !isInside(value) ? [] : zip(value.tokens, findings).map { TokenRow($0, $1, visit: visit) },

@@ -215,7 +215,8 @@ struct ReplayComparison: ViewModel {
             verdict = "The first response is no longer kept."
         } else if isAlike {
             verdict =
-                bodies?.response?.isCut ?? false ? "The same response, as far as it is kept." : "The same response."
+                (bodies?.response?.isCut ?? false ? "The same response, as far as it is kept." : "The same response.")
+                + (before.hasAddresses ? " Addresses of files, which are another each time, are not compared." : "")
         } else if request.status != replay.status {
             verdict = "Different response: \(replay.statusWords) instead of \(request.statusWords)."
         } else if comparison.differences == 0 {
@@ -238,6 +239,8 @@ struct ReplayComparison: ViewModel {
         let value: JSONValue?
         let bytes: [UInt8]
         let text: String
+        /// True if it has signed addresses of files.
+        private(set) var hasAddresses = false
 
         init(_ body: RequestBodies.Body?, _ showsValues: Bool) {
             guard let body else {
@@ -249,19 +252,37 @@ struct ReplayComparison: ViewModel {
                 text = showsValues ? String(decoding: body.bytes, as: UTF8.self) : ""
                 return
             }
-            let comparable = Self.withoutUUID(value)
+            var hasAddresses = false
+            let comparable = Self.comparable(value, &hasAddresses)
+            self.hasAddresses = hasAddresses
             var hidden = HiddenValues()
             self.value = comparable
             bytes = []
             text = RecordJSON.laidOut(showsValues ? comparable : hidden.hide(in: comparable))
         }
 
-        /// An error's uuid is the id of its request, so it always differs.
-        private static func withoutUUID(_ value: JSONValue) -> JSONValue {
-            guard case .object(let object) = value, object["serverErrorCode"] != nil else { return value }
-            return .object(
-                JSONObject(
-                    object.map { $0.name == "uuid" ? JSONObject.Member(name: "uuid", value: "‹the request's›") : $0 }))
+        /// The answer without what is another each time: the uuid of an error, which is the id of its request, and the
+        /// signed addresses of files.
+        private static func comparable(_ value: JSONValue, _ hasAddresses: inout Bool) -> JSONValue {
+            switch value {
+            case .array(let elements): return .array(elements.map { comparable($0, &hasAddresses) })
+            case .object(let object):
+                let isError = object["serverErrorCode"] != nil
+                var members: [JSONObject.Member] = []
+                for member in object {
+                    var member = member
+                    switch (member.name, member.value) {
+                    case ("uuid", _) where isError: member.value = "‹the request's›"
+                    case ("downloadURL", .string):
+                        member.value = "‹signed›"
+                        hasAddresses = true
+                    default: member.value = comparable(member.value, &hasAddresses)
+                    }
+                    members.append(member)
+                }
+                return .object(JSONObject(members))
+            default: return value
+            }
         }
 
         static func == (left: Answer, right: Answer) -> Bool { left.value == right.value && left.bytes == right.bytes }

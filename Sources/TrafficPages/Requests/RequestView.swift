@@ -14,6 +14,10 @@ struct RequestView: Page {
     struct Failure: ViewModel {
         let code: String
         let reason: String
+        /// What it means: its cause and its remedy.
+        let parts: [any Component]
+        /// True if the page Query can add what the query lacks.
+        let lacksIndex: Bool
     }
 
     struct ReplayButton: ViewModel {
@@ -96,6 +100,10 @@ extension RequestView {
         let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
         let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
+        let errors = try await RequestErrors(request, sent: bodies?.request, visit)
+        var warnings = WarningView.rehearsals(of: request)
+        warnings += request.warnings.map { WarningView($0, names: request.mistakes[$0]) }
+        if let created { warnings.append(created) }
         return RequestView(
             title: "\(request.operation) · Requests", id: request.id, operation: request.operation,
             status: request.statusWords, tone: request.tone,
@@ -113,11 +121,10 @@ extension RequestView {
                     : ReplayButton(text: replayWords, href: visit.place.link("requests/replay"), isWrite: false)
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
-            error: request.error.map { Failure(code: $0.code.rawValue, reason: $0.reason) },
-            warnings: request.warnings.map { WarningView($0, names: request.mistakes[$0]) }
-                + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
+            error: errors.whole,
+            warnings: warnings, diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
-            parts: try await parts(request, authentication, command: command, visit),
+            parts: try await errors.items + parts(request, authentication, command: command, visit),
             valuesToggle: showsValues
                 ? Toggle(note: "Values of records are shown.", text: "Hide values", href: page(values: false))
                 : hides
@@ -130,11 +137,6 @@ extension RequestView {
         _ request: ServedRequest, _ authentication: AuthenticationView?, command: any Component, _ visit: Visit
     ) async throws -> [any Component] {
         var parts: [any Component] = []
-        if !request.itemErrors.isEmpty {
-            let items = Listing(request.itemErrors.map { item($0, of: request, visit) })
-            let note = Paragraph.faint("The response has status 200: a failed item does not fail the request.")
-            parts.append(Section("failed", "Items that failed", request.status == 200 ? [note, items] : [items]))
-        }
         parts.append(
             Columns([
                 Section("summary", "Summary", [Facts(facts(request, authentication, visit))]),
@@ -159,6 +161,10 @@ extension RequestView {
             return "Not all of the body is kept, so the request can't be written as a command."
         }
         if hidesSent { return "Show the values to see the request as a command." }
+        if request.hasUnreadBody {
+            return
+                "The request was refused before its body was read, so it can't be written as a command, nor be replayed."
+        }
         return "The body is not kept, so the request can't be written as a command."
     }
 
@@ -229,7 +235,6 @@ extension RequestView {
             fact(
                 "bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out",
                 note: "before compression"))
-        if let faults = request.rehearsals { facts.append(fact("rehearsed", faults)) }
         return facts
     }
 }
@@ -240,25 +245,6 @@ extension Visit {
     func shows(_ request: ServedRequest) -> Bool {
         guard let container = request.container, containers.contains(container) else { return false }
         return !request.isPassedOn || !accounts.connections(of: container).isEmpty
-    }
-}
-
-extension RequestView {
-    private static func item(_ error: ServedRequest.ItemError, of request: ServedRequest, _ visit: Visit) -> Inline {
-        let reason: Inline = "\(Inline(error.code.rawValue).styled("kind deleted")) \(error.reason)"
-        guard let recordName = error.name else { return reason }
-        let name = recordName.string
-        // An item of a records request is a record. If the request named one zone, the record is in that zone.
-        let isRecord = request.operation.hasPrefix("records/") && request.operation != "records/changes"
-        guard isRecord, let address = request.address, visit.shows(request), request.zoneIDs.count <= 1 else {
-            return "\(Inline(name).styled("mono")) \(reason)"
-        }
-        let there = visit.place.with {
-            $0.address = address
-            $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }
-        }
-        let href = there.link(toRecord: recordName, in: request.zoneIDs.first ?? .default)
-        return "\(.link(name, href, style: "mono")) \(reason)"
     }
 }
 
@@ -375,6 +361,15 @@ struct WarningView: ViewModel {
             word: warning.title, sentence: warning.sentence,
             count: count.map { $0 == 1 ? "once on this page" : "\(Digits.grouped($0)) times on this page" },
             names: names, reference: warning.reference)
+    }
+
+    /// What was rehearsed in a request: its answer says nothing about the data.
+    static func rehearsals(of request: ServedRequest) -> [WarningView] {
+        (request.rehearsals ?? "").split(separator: ", ").compactMap { InjectedFault(rawValue: String($0)) }.map {
+            WarningView(
+                word: "rehearsed: \($0.rawValue)",
+                sentence: "The server did this on purpose. \($0.effect) \($0.advice)", count: nil)
+        }
     }
 
     /// The distinct warnings of some requests.

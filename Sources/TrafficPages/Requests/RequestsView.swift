@@ -38,7 +38,7 @@ package struct RequestsView: Page {
     let user: UserField
     let clients: [Choice]
     let text: String
-    let onlyErrors: Bool
+    let errors: Choice
     let onlyWarnings: Bool
     let clear: String?
     let live: Live?
@@ -166,7 +166,10 @@ extension RequestsView {
         }
         clients = Self.choices("all clients", identities, form.client)
         text = form.text
-        onlyErrors = form.onlyErrors
+        errors =
+            form.since == nil
+            ? Choice("1", "errors only", isSelected: form.onlyErrors)
+            : Choice(RequestLog.recentErrors, "errors of apps in the last hour", isSelected: true)
         onlyWarnings = form.onlyWarnings
         clear = form.isEmpty ? nil : place.link("requests")
         self.live = live
@@ -243,6 +246,8 @@ struct RequestsForm: Sendable {
     let client: String?
     let text: String
     let onlyErrors: Bool
+    /// The start of what the sidebar counts: recent errors of apps; `nil` to list all.
+    let since: Timestamp?
     let onlyWarnings: Bool
     private let filter: RequestFilter
     private let words: RequestFilter
@@ -256,7 +261,8 @@ struct RequestsForm: Sendable {
         by = fields.text("by")
         client = fields.text("client")
         text = fields["text"]?.trimmingSpaces ?? ""
-        onlyErrors = fields["errors"] == "1"
+        since = fields["errors"] == RequestLog.recentErrors ? visit.log.startOfRecent(at: .now()) : nil
+        onlyErrors = since != nil || fields["errors"] == "1"
         onlyWarnings = fields["warnings"] == "1"
         bytes = Array(text.utf8)
         let user = fields.text("by").flatMap { visit.people.user(named: $0)?.userRecordName }
@@ -284,7 +290,8 @@ struct RequestsForm: Sendable {
         let all: [(String, String?)] = [
             ("in", area == .server ? nil : area.rawValue), ("operation", operation), ("by", by), ("client", client),
             ("text", text.isEmpty ? nil : text),
-            ("errors", onlyErrors ? "1" : nil), ("warnings", onlyWarnings ? "1" : nil),
+            ("errors", since != nil ? RequestLog.recentErrors : onlyErrors ? "1" : nil),
+            ("warnings", onlyWarnings ? "1" : nil),
         ]
         return all.compactMap { name, value in value.map { (name: name, value: $0) } }
     }
@@ -294,6 +301,7 @@ struct RequestsForm: Sendable {
     func wants(_ request: ServedRequest, _ bodies: RequestBodies?) -> Bool {
         guard !isOfNobody, filter.matches(request) else { return false }
         if client == nil, request.isStream, request.client.isOfSkylight { return false }
+        if let since, request.started < since || request.client.isOfSkylight { return false }
         if text.isEmpty || words.matches(request) { return true }
         return bodies?.request?.bytes.holds(bytes) ?? false || bodies?.response?.bytes.holds(bytes) ?? false
     }
@@ -340,6 +348,8 @@ struct RequestRow: ViewModel {
     /// The reason why the credentials were refused, in a few words and in a sentence.
     let refusedFor: String?
     let refusal: String?
+    /// The line below the cells.
+    let remark: RequestRemark?
     let isFailed: Bool
     let user: String
     let client: String
@@ -369,6 +379,7 @@ struct RequestRow: ViewModel {
             + [growth.mark(of: request, in: visit.place.address.container)].compactMap(\.self)
         refusedFor = request.authentication?.problemWords
         refusal = request.authentication?.problem?.sentence
+        remark = RequestRemark(request)
         isFailed = request.hasErrors
         user = request.userRecordName.map(visit.people.name) ?? "–"
         client = request.client.label
@@ -401,6 +412,7 @@ struct RequestRow: ViewModel {
         case "warnings": warnings
         case "refusedFor": refusedFor ?? Absent()
         case "refusal": refusal ?? Absent()
+        case "remark": remark ?? Absent()
         case "isFailed": isFailed
         case "user": user
         case "client": client
@@ -415,6 +427,25 @@ struct RequestRow: ViewModel {
         case "bytesOut": bytesOut
         default: nil
         }
+    }
+}
+
+/// Why a request failed, and what was rehearsed in it.
+struct RequestRemark: ViewModel {
+    /// The names of the rehearsals.
+    let rehearsed: String?
+    let reason: String?
+
+    /// The maximum number of characters of the reason. The page of the request has all.
+    private static let limit = 200
+
+    /// - Returns: `nil` if there is nothing to say.
+    init?(_ request: ServedRequest) {
+        rehearsed = request.rehearsals
+        reason = (request.error ?? request.itemErrors.first).map { error in
+            String(((error.name.map { "\($0.string): " } ?? "") + error.reason).prefix(Self.limit))
+        }
+        if rehearsed == nil, reason == nil { return nil }
     }
 }
 

@@ -32,7 +32,7 @@ import Testing
     }
 
     private static func state(_ section: String, in page: String) throws -> String? {
-        let entry = try Regex("<a href=\"[^\"]*\"(?: aria-current=\"true\")?>\(section)(.*?)</a>")
+        let entry = try Regex("<a href=\"[^\"]*\"(?: aria-current=\"true\")?>\(section)(.*?)</li>")
         let link = try #require(page.firstMatch(of: entry), "\(section)")
         return link.output[1].substring?.firstMatch(of: #/title="([^"]*)"/#).map { String($0.output.1) }
     }
@@ -165,12 +165,12 @@ import Testing
             var refused = stage.request("records/query")
             refused.status = 400
             stage.note(refused)
-            #expect(try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour")
+            #expect(try await Self.state("Requests", on: "zones", stage) == "1 failed in the last hour")
             refused.environment = .production
             stage.note(refused)
             refused.environment = .development
             #expect(
-                try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour",
+                try await Self.state("Requests", on: "zones", stage) == "1 failed in the last hour",
                 "another environment")
             var partial = stage.request("records/modify")
             partial.itemErrors = [
@@ -180,7 +180,17 @@ import Testing
             stage.note(partial)
             refused.started = Timestamp(milliseconds: refused.started.milliseconds - 2 * 3_600_000)
             stage.note(refused)
-            #expect(try await Self.state("Requests", on: "zones", stage) == "3 errors in the last hour")
+            // A replay is no request of an app.
+            var replayed = stage.request("records/query", from: ClientIdentity.replayName)
+            replayed.status = 400
+            stage.note(replayed)
+            let page = try await stage.page("zones")
+            #expect(try Self.state("Requests", in: page) == "2 failed in the last hour")
+            // The count leads to as many requests as it says.
+            let link = try #require(page.firstMatch(of: #/<a class="bad" href="[^"]*\/(requests\?[^"]*)"/#))
+            let list = try await stage.page(String(link.output.1).replacing("&amp;", with: "&"))
+            #expect(list.matches(of: /<tr class="failed">/).count == 2)
+            #expect(list.contains("value=\"recent\" checked data-submit> errors of apps in the last hour"))
         }
     }
 

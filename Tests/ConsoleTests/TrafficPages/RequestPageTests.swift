@@ -60,6 +60,25 @@ import Testing
         }
     }
 
+    @Test func aRowSaysWhyItFailedAndWhatWasRehearsed() async throws {
+        try await RequestStage.with { stage in
+            var slow = stage.request("records/query")
+            slow.rehearsals = "slow"
+            stage.note(slow)
+            var conflict = stage.request("records/modify")
+            conflict.rehearsals = "conflict"
+            conflict.itemErrors = [
+                ServedRequest.ItemError(name: "a", code: .conflict, reason: "client oplock error updating record")
+            ]
+            stage.note(conflict)
+            let list = try await stage.page("requests")
+            #expect(list.contains(#"<small class="reason"><span class="pill lacks">rehearsed: slow</span>"#))
+            #expect(list.contains("rehearsed: conflict</span> a: client oplock error updating record</small>"))
+            let page = try await stage.page("requests?id=\(conflict.id)")
+            #expect(page.contains("<strong>rehearsed: conflict</strong> The server did this on purpose."))
+        }
+    }
+
     @Test func aSaveThatCreatesATypeIsMarked() async throws {
         try await RequestStage.with { stage in
             try await stage.save("first")
@@ -222,7 +241,8 @@ import Testing
             let noted = stage.note(refused)
             let page = try await stage.page("requests?id=\(noted.id)")
             #expect(
-                page.contains("the request failed before it was read") && !page.contains(">Replay")
+                page.contains("the request failed before it was read") && page.contains("nor be replayed")
+                    && !page.contains(">Replay")
                     && !page.contains("<code data-copy-source>curl"))
             #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .badRequest)
         }
@@ -420,6 +440,58 @@ import Testing
             )
             let page = try await stage.page("requests?id=\(refused.id)")
             #expect(page.contains("name=\"on\" value=\"query\"><button>Open in Query</button>"))
+            #expect(page.contains("which also adds missing indexes"))
+            #expect(page.contains("<b>Cause:</b> The filter uses a field without an index."))
+            refused.error = ServedRequest.ItemError(
+                name: nil, code: .notFound, reason: "Did not find record type: Nte")
+            let unknown = stage.note(refused, sent: #"{"query":{"recordType":"Nte"}}"#)
+            let other = try await stage.page("requests?id=\(unknown.id)")
+            #expect(other.contains("Open in Query") && other.contains("The type does not exist in this environment."))
+            #expect(!other.contains("adds missing indexes"), "no index is missing")
+        }
+    }
+
+    /// Items with the same error share its explanation.
+    @Test func failedItemsAreExplained() async throws {
+        try await RequestStage.with { stage in
+            let saved = try await stage.save("a")
+            var request = stage.request("records/modify")
+            request.zoneIDs = [RequestStage.zone]
+            let conflict = "client oplock error updating record"
+            request.itemErrors = [
+                ServedRequest.ItemError(name: "a", code: .conflict, reason: conflict),
+                ServedRequest.ItemError(name: "b", code: .conflict, reason: conflict),
+                ServedRequest.ItemError(name: "c", code: .badRequest, reason: "nothing that is known"),
+            ]
+            let noted = stage.note(
+                request,
+                sent:
+                    #"{"operations":[{"operationType":"update","record":{"recordName":"a","recordChangeTag":"0z"}},{"operationType":"update","record":{"recordName":"b"}}]}"#
+            )
+            let page = try await stage.page("requests?id=\(noted.id)")
+            #expect(page.matches(of: /class="errorcard"/).count == 2)
+            #expect(page.matches(of: /Someone else saved the record/).count == 1)
+            #expect(page.contains("You sent the tag <code>0z</code>") && page.contains("You sent no tag"))
+            #expect(page.contains("the current tag is <code>\(saved.recordChangeTag)</code>, saved by Developer"))
+            #expect(page.contains(/href="[^"]*\/record\?[^"]*name=a"/))
+            #expect(page.contains("nothing that is known") && page.contains("<b>Meaning:</b>"))
+        }
+    }
+
+    @Test func aZoneOfAnotherSpellingIsOffered() async throws {
+        try await RequestStage.with { stage in
+            var query = stage.request("records/query")
+            query.status = 404
+            query.zoneIDs = [ZoneID(zoneName: "nOTES")]
+            query.error = ServedRequest.ItemError(.zoneNotFound)
+            var pull = stage.request("changes/zone")
+            pull.itemErrors = [ServedRequest.ItemError(.zoneNotFound, name: "notes")]
+            for request in [query, pull] {
+                let page = try await stage.page("requests?id=\(stage.note(request).id)")
+                #expect(page.contains(/Did you mean <a [^>]*zone=Notes"[^>]*>Notes<\/a>\?/), "\(request.operation)")
+            }
+            pull.itemErrors = [ServedRequest.ItemError(.zoneNotFound, name: "Nope")]
+            #expect(try await !stage.page("requests?id=\(stage.note(pull).id)").contains("Did you mean"))
         }
     }
 
@@ -456,6 +528,24 @@ import Testing
             _ = try await stage.post("requests/replay", "id=\(refused.id)")
             let replay = try #require(stage.log.latest(1).first)
             #expect(try await stage.page("requests?id=\(refused.id)&with=\(replay.id)").contains("The same response."))
+        }
+    }
+
+    private static func answer(withFileAt address: String, size: Int = 5) -> String {
+        let file = #"{"size":\#(size),"downloadURL":"\#(address)"}"#
+        return #"{"records":[{"recordName":"a","fields":{"file":{"type":"ASSETID","value":\#(file)}}}]}"#
+    }
+
+    /// The address of a file is signed anew for each answer.
+    @Test func addressesOfFilesAreNotCompared() async throws {
+        try await RequestStage.with(answering: Self.echo(Self.answer(withFileAt: "http://h/2"))) { stage in
+            for (size, words) in [(5, "Addresses of files, which are another each time"), (6, "1 line differs")] {
+                let answer = Self.answer(withFileAt: "http://h/1", size: size)
+                let pull = stage.note(stage.request("records/query"), sent: "{}", answered: answer)
+                _ = try await stage.post("requests/replay", "id=\(pull.id)")
+                let replay = try #require(stage.log.latest(1).first)
+                #expect(try await stage.page("requests?id=\(pull.id)&with=\(replay.id)").contains(words))
+            }
         }
     }
 

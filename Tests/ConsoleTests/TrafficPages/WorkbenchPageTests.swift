@@ -234,6 +234,20 @@ import Testing
         }
     }
 
+    @Test func anEmptyFormSaysWhatToPaste() async throws {
+        try await RequestStage.with { stage in
+            for (name, field, words) in [
+                ("token", "token", "paste a token, an archive of one"),
+                ("errors", "error", "paste an error from a log"),
+            ] {
+                let sent = try await stage.post(name, "\(field)=&with=")
+                #expect(sent.headers[.location] == "\(RequestStage.there)/\(name)?\(field)=")
+                #expect(try await stage.page("\(name)?\(field)=").contains(words))
+                #expect(try await !stage.page(name).contains("There is nothing to explain"))
+            }
+        }
+    }
+
     @Test func twoTokensAreCompared() async throws {
         try await RequestStage.with { stage in
             let tokens = try await Self.tokens(stage)

@@ -68,6 +68,7 @@ import Testing
         ("<12 3>", "two digits for each byte"),
         ("{length = 1, bytes = 0x0102}", "states 1 bytes"), ("<01 ... 02 ... 03>", "cut in at most one place"),
         ("AAA=AAA=", "one value only"),
+        ("hello world garbage", "no token of any kind"), ("Hello world garbages", "no token of any kind"),
         ("0xzz", "‘z’ at character 1"), (String(repeating: "A", count: PastedText.limit + 1), "longer than"),
     ])
     func whatCanNotBeReadSaysWhy(text: String, words: String) {
