@@ -229,7 +229,9 @@ extension RecordView.Body {
         let others =
             values.flatMap { $0.value.targets(from: zoneID, limit: ValuePresenter.fullCount) }
             + (parentID.map { [$0] } ?? [])
-            + (referrers ?? []).map { RecordID(recordName: $0.recordName, zoneID: zoneID) }
+            + (referrers ?? []).prefix(ReferrerPanel.limit).map {
+                RecordID(recordName: $0.recordName, zoneID: zoneID)
+            }
         let titles = try await ReferencedTitles(others, known: CollectionOfOne(record), visit)
         let presenter = ValuePresenter(place: place, zoneID: zoneID, links: links, titles: titles, isFull: true)
         let type = visit.schema?.types[record.recordType]
@@ -298,8 +300,9 @@ extension RecordView.Body {
 
 /// The references to a record: a line for each type and field, then the records by type.
 struct ReferrerPanel: ViewModel {
-    /// The maximum number of references.
+    /// The maximum number of references that are listed, and that are counted.
     static let limit = 100
+    static let countLimit = 2_000
     /// The number of initially visible names per type.
     private static let shown = 12
 
@@ -323,28 +326,31 @@ struct ReferrerPanel: ViewModel {
     }
 
     let title: String
-    /// The number of records, with a plus if there may be more.
+    /// The number of records, or of references if there are more than are counted.
     let count: String
     let ways: [Way]
     let groups: [Group]
+    /// What is listed; `nil` for all.
+    let listed: String?
 
-    /// The references to a record, of which there may be one more than the panel lists.
+    /// The references to a record, of which there may be one more than the panel counts.
     /// - Returns: `nil` if the engine can't tell.
     static func referrers(to record: StoredRecord, _ visit: Visit) async throws -> [Referrer]? {
         guard visit.database.can(.traceReferences) else { return nil }
         return try await visit.measure {
-            try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: limit + 1)
+            try await visit.database.require(.traceReferences).referrers(
+                to: record.recordID, limit: countLimit + 1)
         }
     }
 
     init(_ found: [Referrer], to recordID: RecordID, _ titles: ReferencedTitles, _ visit: Visit) {
-        let referrers = found.prefix(Self.limit)
-        let hasMore = found.count > referrers.count
-        ways = Self.grouped(referrers) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map {
+        let counted = found.prefix(Self.countLimit)
+        let hasMore = found.count > counted.count
+        ways = Self.grouped(counted) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map {
             kind, members in
             Way(kind, count: Digits.grouped(members.count) + (hasMore ? "+" : ""), target: recordID.recordName, visit)
         }
-        groups = Self.grouped(referrers, by: \.recordType).map { type, members in
+        groups = Self.grouped(found.prefix(Self.limit), by: \.recordType).map { type, members in
             // A record with two references counts once.
             let links = Self.grouped(members[...], by: \.recordName).map { name, _ in
                 RecordLink(
@@ -356,13 +362,15 @@ struct ReferrerPanel: ViewModel {
                 type: type.string, rows: Array(links.prefix(shown)), rest: Array(links.dropFirst(shown)),
                 restTitle: "\(links.count - shown) more")
         }
-        let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
-        self.count = Digits.grouped(count) + (hasMore ? "+" : "")
-        // The limit counts references, not records: the next reference may be another field of a listed record.
+        listed =
+            found.count > Self.limit ? "Listed are the records of the first \(Self.limit) references, by name." : nil
+        // A record with several references counts once, so those of the first references may be few of all.
+        let count = Set(counted.map(\.recordName)).count
+        self.count = hasMore ? "\(Digits.grouped(Self.countLimit))+" : Digits.grouped(count)
         title =
-            count == 0
-            ? "No record refers to this one"
-            : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
+            hasMore
+            ? "More than \(Digits.count(Self.countLimit, "reference")) to this record"
+            : count == 0 ? "No record refers to this one" : "Referred to by \(Digits.count(count, "record"))"
     }
 
     fileprivate struct Kind: Hashable {
