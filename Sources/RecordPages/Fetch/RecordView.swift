@@ -69,6 +69,8 @@ package struct RecordView: Page {
     struct Deletion: ViewModel {
         let when: ValueView
         let who: String
+        /// The record with which it was deleted; `nil` for one that was not deleted with another, or if nobody knows.
+        let root: Frame.Link?
         /// The form that saves the last version again; `nil` if it is not kept, for a share, and for a caller who can't
         /// save.
         let undo: NoticeView.Undo?
@@ -192,6 +194,10 @@ extension RecordView.Deletion {
         when = latest.when
         who = latest.who
         let change = latest.change.flatMap { visit.changes.change($0, at: visit.place) }
+        root = change?.root(of: RecordID(recordName: name, zoneID: zoneID)).map { root in
+            Frame.Link(
+                text: root.recordName.string, href: visit.place.link(toRecord: root.recordName, in: root.zoneID))
+        }
         let others = (change?.recordIDs.count ?? 1) - 1
         returning =
             change == nil
@@ -272,7 +278,9 @@ extension RecordView.Body {
         copy = isEditable ? place.link("record/copy", named) : nil
         compare = isPresent ? place.link("record/compare", named) : nil
         delete = isPresent ? place.link("record/delete", named) : nil
-        deletedTag = await visit.asksBeforeDeletions() ? nil : record.recordChangeTag
+        let takesOthers = referrers?.contains { $0.action == .deleteSelf } ?? false
+        let asks = await visit.asksBeforeDeletions() || takesOthers
+        deletedTag = asks ? nil : record.recordChangeTag
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])
         object = MirroredNaming.isEntityType(record.recordType) ? place.link(toObject: record.recordID) : nil
@@ -426,27 +434,30 @@ extension ReferrerPanel.Way {
 
 /// The actions on a record.
 package enum RecordActions {
+    /// The field of the form that the question has, so that it is asked once.
+    private static let answeredField = "answered"
+
     package static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let (name, zoneID) = try target(visit)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)
+        let dependents = try await visit.measure { try await visit.database.dependents(of: [record.recordID]) }
+        let keepsVersions = await visit.keepsVersions()
         let named = try visit.titles.words(for: record)
         var lines = [
             "The \(record.recordType) record \(named) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."
         ]
+        if !dependents.isEmpty {
+            lines.append(dependents.warning(for: "it"))
+            if keepsVersions { lines.append("Undo brings all of them back.") }
+        }
         if visit.database.can(.traceReferences) {
             let referrers = try await visit.measure {
                 try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: 1000)
             }
-            let cascaded = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
+            let cascaded = Set(dependents.map(\.recordID.recordName))
             let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName))
                 .subtracting(cascaded).count
-            let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
-            if cascading > 0 {
-                lines.append(
-                    "\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too."
-                )
-            }
             if blocking > 0 {
                 lines.append(
                     "\(Digits.count(blocking, "record")) with a VALIDATE reference to it will keep it from being deleted."
@@ -460,15 +471,23 @@ package enum RecordActions {
             on: .fetch, title: "Delete \(named)?", lines: lines, action: visit.place.link("record/delete"),
             fields: [
                 Frame.Hidden(name: "name", value: name.string),
-                Frame.Hidden(name: "tag", value: record.recordChangeTag),
+                // That of the page with the button, if it asks only now.
+                Frame.Hidden(name: "tag", value: visit.fields.text("tag") ?? record.recordChangeTag),
+                Frame.Hidden(name: answeredField, value: "yes"),
             ],
-            button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID),
-            losing: await visit.keepsVersions() ? nil : visit)
+            button: dependents.isEmpty ? "Delete the record" : "Delete \(Digits.grouped(dependents.count + 1)) records",
+            cancel: visit.place.link(toRecord: name, in: zoneID), losing: keepsVersions ? nil : visit)
     }
 
-    /// Deletes the record, provided that it has not changed since the confirmation page.
-    package static func delete(_ visit: Visit) async throws -> String {
+    /// Deletes the record, provided that it has not changed since the page with the button. If others are deleted with
+    /// it, the answer asks first.
+    package static func delete(_ visit: Visit) async throws -> Answer {
         let (name, zoneID) = try target(visit)
+        if visit.fields[answeredField] == nil {
+            let recordID = RecordID(recordName: name, zoneID: zoneID)
+            let dependents = try await visit.measure { try await visit.database.dependents(of: [recordID]) }
+            if !dependents.isEmpty { return .page(try await confirmDeletion(visit)) }
+        }
         let tag = visit.fields.text("tag")
         let operation = RecordOperation(
             tag == nil ? .forceDelete : .delete, recordName: name, zoneID: zoneID, recordChangeTag: tag)
@@ -476,8 +495,9 @@ package enum RecordActions {
             try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID))
         }
         for result in results { _ = try result.get() }
-        return visit.place.inZone(zoneID).link(
-            "record", [("name", name.string)] + (await visit.notice(.recordDeleted)))
+        return .redirect(
+            visit.place.inZone(zoneID).link(
+                "record", [("name", name.string)] + (await visit.notice(.recordDeleted))))
     }
 
     private static func target(_ visit: Visit) throws -> (Name, ZoneID) {

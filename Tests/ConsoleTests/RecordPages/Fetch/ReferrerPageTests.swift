@@ -47,7 +47,9 @@ import Testing
             }
             try await stage.database.apply(operations, in: RequestStage.zone)
             let page = try await stage.page("record/delete?zone=Notes&name=target")
-            #expect(page.contains("3 records with a DELETE_SELF reference to it are deleted too."))
+            #expect(
+                page.contains(
+                    "3 records that refer to it (3 Note) are deleted too, because their references say DELETE_SELF."))
             #expect(page.contains("1 record with it as parent will keep it from being deleted."))
             let free = try await stage.page("record/delete?zone=Notes&name=loner")
             #expect(!free.contains("keep it"))
