@@ -132,7 +132,7 @@ extension RouteTable {
             .act("record/restore", RecordRestoring.restore),
             .page("record/compare", RecordComparisonView.load, .showsZones),
             .page("record/delete", RecordActions.confirmDeletion),
-            .act("record/delete", RecordActions.delete),
+            .submit("record/delete", carries: .choices, RecordActions.delete),
         ]
     }
 

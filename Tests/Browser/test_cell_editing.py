@@ -59,7 +59,7 @@ def test_a_value_is_edited_in_its_cell(table, server, container):
     # The ticked row has the new change tag.
     page.get_by_label("Pick note1").check()
     page.locator("[data-picking]").get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("status")).to_contain_text("The records are deleted.")
+    expect(page.get_by_role("status")).to_contain_text("Deleted note1.")
 
 
 def test_the_keyboard_edits_and_cancels(table, server, container):
@@ -119,7 +119,7 @@ def test_a_late_save_leads_to_the_conflict(table, server, container):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved theirs note2 before you")
     page.get_by_role("radio", name="title: yours").check()
     page.get_by_role("button", name="Save the chosen values").click()
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved title.")
     assert server.values(container, "Notes", "note2") == {"title": "mine", "rank": 9}
 
 

@@ -135,7 +135,7 @@ def test_a_conflict_of_a_mirror_shows_its_three_versions(window, stand_in):
     expect(page.get_by_role("heading", name="Pull again")).to_be_visible()
     check_looks(page, picture="mirror")
     change(page, MIRROR, "mine")
-    expect(page.get_by_role("status").first).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status").first).to_contain_text("Saved title.")
     change(page, THERE, "theirs")
     # Each change in iCloud is asked for, with the container's name.
     check_looks(page, picture="question before a change in iCloud")

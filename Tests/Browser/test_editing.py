@@ -53,7 +53,7 @@ def test_a_record_is_edited(open_page, place, fields):
     page.get_by_role("button", name="+ value").first.click()
     page.get_by_label("tags, value 2").fill("c")
     page.get_by_role("button", name="Save", exact=True).last.click()
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved 5 fields.")
     now = fields("milk")
     assert now["title"] == 'Two\nlines of "milk"' and now["rank"] == 9007199254740993 and now["place"]["latitude"] == 48
     assert now["data"] == "AP8=" and now["tags"] == ["b", "c"] and now["weight"] == 1.5
@@ -77,7 +77,7 @@ def test_moments_are_typed_on_this_clock_too(open_page, place, fields):
     utc.fill("2026-01-01")
     expect(here).to_have_value("2026-01-01T09:00")
     page.get_by_role("button", name="Save", exact=True).last.click()
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved due.")
     assert fields("milk")["due"] == 1767225600000
 
 
@@ -151,7 +151,7 @@ def test_bytes_are_the_same_in_either_notation(open_page, server, place, contain
     page.get_by_label("Encoding of data").select_option("hex")
     box(page, "n").fill("2")
     page.get_by_role("button", name="Save", exact=True).last.click()
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved n.")
     assert fields("blob") == {"data": "AAEC", "n": 2}
 
 
@@ -227,7 +227,7 @@ def test_an_editor_is_used_by_keyboard(open_page, place, fields):
     page.keyboard.press("Control+A")
     page.keyboard.type("Typed")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved title.")
     assert fields("milk")["title"] == "Typed"
 
 

@@ -164,7 +164,7 @@ def test_a_notice_appears_once_for_each_action_without_scripts(open_page, server
     for title in ["Two", "Three"]:
         page.get_by_label("title", exact=True).fill(title)
         page.get_by_role("button", name="Save", exact=True).last.click()
-        expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+        expect(page.get_by_role("status")).to_contain_text("Saved title.")
         page.reload()
         expect(page.locator(".fields")).to_contain_text(title)
         expect(page.get_by_role("status")).to_have_count(0)

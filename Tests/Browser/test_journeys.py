@@ -91,7 +91,7 @@ def test_from_the_start_page_to_an_edited_record_without_a_mouse(open_page, serv
     page.keyboard.type("Written without a mouse")
     tab_to(page, "Save")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved title.")
     keep(page, "journey keyboard")
     assert server.values(container, "Notes", name)["title"] == "Written without a mouse"
 
@@ -140,7 +140,7 @@ def test_the_main_ways_on_a_phone(open_page, empty_server):
     look("editor")
     page.get_by_role("textbox", name="title", exact=True).fill("Changed on the way")
     page.get_by_role("button", name="Save", exact=True).last.click()
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved title.")
     look("saved")
     choose(page, "Changes of the zone")
     look("changes")

@@ -39,7 +39,7 @@ def test_rows_are_picked_and_deleted(open_page, server):
         assert [row["recordName"] for row in csv.DictReader(file)] == ["note0", "note1", "note2", "note3"]
     bar.get_by_role("button", name="Delete").click()
     assert not problems(page)
-    expect(page.get_by_role("status")).to_contain_text("The records are deleted.")
+    expect(page.get_by_role("status")).to_contain_text("Deleted 4 records.")
     assert names(page) == ["note4"]
 
 

@@ -227,7 +227,7 @@ def test_a_conflict_is_merged(hand, done, server, place):
     hand.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved Theirs note 2 before you")
     hand.button("Save with mine where both changed")
-    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    expect(page.get_by_role("status")).to_contain_text("Saved rank.")
     assert server.values(place[0], "Notes", "note 2") == {"title": "Theirs", "rank": 70}
     done("a conflict, merged")
 

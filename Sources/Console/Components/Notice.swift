@@ -172,13 +172,15 @@ package struct NoticeView: ViewModel {
             self = notice
             return
         }
-        guard let text = Notice.text(visit.fields["notice"]) else { return nil }
-        let word = visit.fields[Self.undoField]
-        undo = word.flatMap { visit.changes.change($0, at: visit.place) }.map {
-            Undo($0, back: visit.here, at: visit.place)
+        guard let notice = visit.fields["notice"].flatMap(Notice.init), let text = Notice.text(notice.rawValue) else {
+            return nil
         }
+        let word = visit.fields[Self.undoField]
+        let change = word.flatMap { visit.changes.change($0, at: visit.place) }
+        undo = change.map { Undo($0, back: visit.here, at: visit.place) }
+        let told = change?.text(of: notice) ?? text
         let keeper = visit.connection == nil ? "this server" : "iCloud"
-        self.text = word == Self.noUndo ? "\(text) It can’t be undone: \(keeper) keeps no earlier versions." : text
+        self.text = word == Self.noUndo ? "\(told) It can’t be undone: \(keeper) keeps no earlier versions." : told
     }
 
     /// The address of a page with a notice.

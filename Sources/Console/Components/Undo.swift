@@ -8,11 +8,28 @@ internal import Synchronization
 
 /// All saves and deletions of records that one form asks for.
 package final class UndoableChange: Sendable {
-    private struct State {
+    private struct State: Sendable {
         var recordIDs: [RecordID] = []
         var known: Set<RecordID> = []
-        var cascaded: Set<RecordID> = []
+        var cascaded: [RecordID: Dependent] = [:]
+        /// False while the store may still delete records that are deleted with others.
+        var isSettled = true
+        /// The number of deleted records that came back.
+        var restored = 0
+        /// The fields that the save of a single record named.
+        var fields: [String] = []
         var isTooLarge = false
+
+        /// - Returns: true for a record that was not noted before.
+        @discardableResult mutating func add(_ recordID: RecordID) -> Bool {
+            guard !isTooLarge, known.insert(recordID).inserted else { return false }
+            recordIDs.append(recordID)
+            if recordIDs.count > UndoableChange.recordLimit {
+                self = State()
+                isTooLarge = true
+            }
+            return !isTooLarge
+        }
     }
 
     /// The maximum number of records of a change that can be undone here.
@@ -41,24 +58,70 @@ package final class UndoableChange: Sendable {
     package var isTooLarge: Bool { state.withLock { $0.isTooLarge } }
 
     /// The records that are deleted with others, perhaps in the background.
-    fileprivate var cascaded: Set<RecordID> { state.withLock { $0.cascaded } }
+    fileprivate var cascaded: [RecordID: Dependent] { state.withLock { $0.cascaded } }
 
-    /// - Parameter isCascaded: true for records that are expected to be deleted with others.
-    fileprivate func note(_ recordIDs: some Sequence<RecordID>, isCascaded: Bool = false) {
+    /// The record with which a record was deleted; `nil` for one that was not deleted with another.
+    package func root(of recordID: RecordID) -> RecordID? { state.withLock { $0.cascaded[recordID]?.root } }
+
+    /// - Parameter areRestored: true for records that were deleted before.
+    fileprivate func note(_ recordIDs: some Sequence<RecordID>, areRestored: Bool = false) {
         state.withLock { state in
-            if state.isTooLarge { return }
             for recordID in recordIDs {
-                if state.known.insert(recordID).inserted {
-                    state.recordIDs.append(recordID)
-                    if isCascaded { state.cascaded.insert(recordID) }
-                } else if !isCascaded {
-                    state.cascaded.remove(recordID)
-                }
+                state.add(recordID)
+                state.cascaded[recordID] = nil
+                if areRestored { state.restored += 1 }
             }
-            if state.recordIDs.count > Self.recordLimit {
-                state = State()
-                state.isTooLarge = true
+        }
+    }
+
+    /// - Parameter dependents: records that are expected to be deleted with others.
+    fileprivate func note(cascaded dependents: [Dependent]) {
+        state.withLock { state in
+            for dependent in dependents {
+                if state.add(dependent.recordID) { state.cascaded[dependent.recordID] = dependent }
             }
+        }
+    }
+
+    /// - Parameter operation: the only save of a request.
+    fileprivate func note(fieldsOf operation: RecordOperation) {
+        let names = operation.fields.keys.sorted().map(\.string)
+        state.withLock { $0.fields = names + (operation.parent == .unchanged ? [] : ["parent"]) }
+    }
+
+    /// Waits a moment for the records that are deleted with others, so that the next page can tell their final number.
+    fileprivate func settle(in database: any RecordDatabase) async {
+        let expected = Array(cascaded.keys)
+        if expected.isEmpty { return }
+        let left = try? await database.awaitDeletion(of: expected, pauses: 10)
+        state.withLock { $0.isSettled = left?.isEmpty == true && expected.count < dependentsLimit }
+    }
+
+    /// What it did, for the notice after it; `nil` if the notice names no records and fields.
+    func text(of notice: Notice) -> String? {
+        let state = state.withLock { $0 }
+        switch notice {
+        case .recordSaved:
+            guard let last = state.fields.last else { return nil }
+            let others = state.fields.dropLast()
+            if others.isEmpty { return "Saved \(last)." }
+            return others.count > 2
+                ? "Saved \(Digits.count(state.fields.count, "field"))."
+                : "Saved \(others.joined(separator: ", ")) and \(last)."
+        case .recordDeleted, .recordsDeleted:
+            let named = state.recordIDs.filter { state.cascaded[$0] == nil }
+            guard let first = named.first else { return nil }
+            let what = named.count == 1 ? first.recordName.string : Digits.count(named.count, "record")
+            if state.cascaded.isEmpty { return "Deleted \(what)." }
+            let others = state.cascaded.values.words(for: named.count == 1 ? "it" : "them")
+            return state.isSettled
+                ? "Deleted \(what), and \(others)."
+                : "Deleted \(what). Being deleted: \(others), except any that a VALIDATE reference keeps."
+        case .undone where state.restored == 1:
+            return "Undone: the record is back, as a new record with the same name and values."
+        case .undone where state.restored > 1:
+            return "Undone: the records are back, as new records with the same names and values."
+        default: return nil
         }
     }
 }
@@ -107,8 +170,9 @@ struct NotingDatabase: ForwardingDatabase, RecordJournal {
         }
         let cascaded = try await base.dependents(of: deleted)
         let results = try await base.modify(request)
+        if request.operations.count == 1 { change.note(fieldsOf: request.operations[0]) }
         // From the end, so that what refers to a record comes before it.
-        change.note(cascaded.reversed(), isCascaded: true)
+        change.note(cascaded: cascaded.reversed())
         change.note(
             results.compactMap { result in
                 switch try? result.get() {
@@ -128,39 +192,89 @@ struct NotingDatabase: ForwardingDatabase, RecordJournal {
         var reversion = reversion
         reversion.requestID = change.id
         let record = try await base.require(.keepJournal).revert(reversion)
-        change.note(CollectionOfOne(record.recordID))
+        change.note(CollectionOfOne(record.recordID), areRestored: reversion.recordChangeTag == nil)
         return record
     }
 }
 
+/// A record that is deleted with another one, because its reference says so.
+package struct Dependent: Sendable {
+    package let recordID: RecordID
+    package let recordType: Name
+    /// The record whose deletion is asked for.
+    package let root: RecordID
+    /// The number of references from it to the root.
+    package let depth: Int
+}
+
 /// The number of records at which ``Records/RecordDatabase/dependents(of:)`` ends.
-package let dependentsLimit = 10_000
+private let dependentsLimit = 10_000
 
 extension RecordDatabase {
     /// The records that are deleted with others, because their references say so, and in turn those that are deleted
     /// with them.
-    package func dependents(of recordIDs: [RecordID]) async throws -> [RecordID] {
+    package func dependents(of recordIDs: [RecordID]) async throws -> [Dependent] {
         guard !recordIDs.isEmpty, can(.traceReferences) else { return [] }
         let tracing = try require(.traceReferences)
         var seen = Set(recordIDs)
-        var found: [RecordID] = []
-        var open = recordIDs[...]
+        var found: [Dependent] = []
+        var open = recordIDs.map { (recordID: $0, root: $0, depth: 0) }[...]
         while let target = open.popFirst(), found.count < dependentsLimit {
             let referrers: [Referrer]
             do {
-                referrers = try await tracing.referrers(to: target, limit: dependentsLimit)
+                referrers = try await tracing.referrers(to: target.recordID, limit: dependentsLimit)
             } catch is RecordError {
                 // The deletion itself says what is wrong with it.
                 continue
             }
             for referrer in referrers where referrer.action == .deleteSelf {
-                let recordID = RecordID(recordName: referrer.recordName, zoneID: target.zoneID)
+                let recordID = RecordID(recordName: referrer.recordName, zoneID: target.recordID.zoneID)
                 guard seen.insert(recordID).inserted else { continue }
-                found.append(recordID)
-                open.append(recordID)
+                let depth = target.depth + 1
+                found.append(
+                    Dependent(recordID: recordID, recordType: referrer.recordType, root: target.root, depth: depth))
+                open.append((recordID: recordID, root: target.root, depth: depth))
             }
         }
         return found
+    }
+
+    /// Waits while the store still deletes records that are deleted with others: as long as they become fewer.
+    /// - Parameter pauses: the maximum number of pauses, each a tenth of a second.
+    /// - Returns: the records that are there in the end.
+    fileprivate func awaitDeletion(of recordIDs: [RecordID], pauses: Int = .max) async throws -> [RecordID] {
+        var left = recordIDs
+        var (before, paused) = (Int.max, 0)
+        while !left.isEmpty, left.count < before, paused < pauses {
+            if before < .max {
+                try await Task.sleep(for: .milliseconds(100))
+                paused += 1
+            }
+            before = left.count
+            left = try await zip(left, fetch(left, desiredKeys: [])).compactMap { recordID, result in
+                if case .success = result { recordID } else { nil }
+            }
+        }
+        return left
+    }
+}
+
+extension Collection where Element == Dependent {
+    /// The sentence of a question before a deletion.
+    /// - Parameter target: the deleted records as a pronoun, `it` or `them`.
+    package func warning(for target: String) -> String {
+        let (verb, reason) = count == 1 ? ("is", "its reference says") : ("are", "their references say")
+        return "\(words(for: target)) \(verb) deleted too, because \(reason) DELETE_SELF."
+    }
+
+    /// `572 records that refer to it (506 Message, 66 Reaction)`
+    fileprivate func words(for target: String) -> String {
+        let counts: [Name: Int] = reduce(into: [:]) { $0[$1.recordType, default: 0] += 1 }
+        let types = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        var parts = types.prefix(4).map { "\(Digits.grouped($0.value)) \($0.key)" }
+        if types.count > parts.count { parts.append(Digits.count(types.count - parts.count, "more type")) }
+        let number = Digits.count(count, "record") + (count < dependentsLimit ? "" : " or more")
+        return "\(number) that \(count == 1 ? "refers" : "refer") to \(target) (\(parts.joined(separator: ", ")))"
     }
 }
 
@@ -182,7 +296,9 @@ extension Visit {
 
     /// The notice of an action that changed records, with the way to undo it.
     package func notice(_ notice: Notice) async -> [(name: String, value: String)] {
-        [notice.parameter, (NoticeView.undoField, await keepsVersions() ? kept().id : NoticeView.noUndo)]
+        guard await keepsVersions() else { return [notice.parameter, (NoticeView.undoField, NoticeView.noUndo)] }
+        await measure { await change.settle(in: database) }
+        return [notice.parameter, (NoticeView.undoField, kept().id)]
     }
 
     /// The change of this visit, kept to be undone.
@@ -201,7 +317,7 @@ struct UndoWork: Sendable {
     let place: Place
     let change: UndoableChange
     private let changed: Set<RecordID>
-    private let cascaded: Set<RecordID>
+    private let cascaded: [RecordID: Dependent]
 
     /// Records that are brought back at a time.
     private static let width = 16
@@ -226,7 +342,8 @@ struct UndoWork: Sendable {
 
     /// - Throws: `CancellationError` on cancellation; `RecordError` if the database refuses everything.
     func run(_ run: BackgroundRun) async throws {
-        try await settle()
+        // The store may still delete records that were deleted with others.
+        _ = try await database.awaitDeletion(of: Array(cascaded.keys))
         // The last change first: what was deleted last was referred to by what was deleted before.
         var left = Array(change.recordIDs.reversed())
         while true {
@@ -240,26 +357,15 @@ struct UndoWork: Sendable {
         }
     }
 
-    /// Waits while the store still deletes records that were deleted with others.
-    private func settle() async throws {
-        var left = Array(cascaded)
-        var before = Int.max
-        while !left.isEmpty, left.count < before {
-            if before < .max { try await Task.sleep(for: .milliseconds(100)) }
-            before = left.count
-            left = try await zip(left, database.fetch(left, desiredKeys: [])).compactMap { recordID, result in
-                if case .success = result { recordID } else { nil }
-            }
-        }
-    }
-
     /// - Returns: the records that were refused, and may not be once others are back.
     private func pass(over recordIDs: [RecordID], in run: BackgroundRun) async throws -> [(RecordID, RecordError)] {
         var refused: [(RecordID, RecordError)] = []
         var start = 0
         while start < recordIDs.count {
             try Task.checkCancellation()
-            let batch = recordIDs[start..<min(start + Self.width, recordIDs.count)]
+            // What refers to a record comes back after it, so that clients get them in this order.
+            let level = depth(of: recordIDs[start])
+            let batch = recordIDs[start...].prefix(Self.width).prefix { depth(of: $0) == level }
             start = batch.endIndex
             let outcomes = try await withThrowingTaskGroup(of: (Int, Result<Void, RecordError>).self) { group in
                 for (index, recordID) in batch.enumerated() {
@@ -290,13 +396,16 @@ struct UndoWork: Sendable {
         return refused
     }
 
+    /// The number of references to the record with which it was deleted.
+    private func depth(of recordID: RecordID) -> Int { cascaded[recordID]?.depth ?? 0 }
+
     private func undo(_ recordID: RecordID) async throws {
         switch try await step(for: recordID) {
         case .nothing: return
         case .revert(let reversion):
             try await again { _ = try await database.require(.keepJournal).revert(reversion) }
         case .delete(let tag):
-            if try await !Set(database.dependents(of: [recordID])).isSubset(of: changed) {
+            if try await !database.dependents(of: [recordID]).allSatisfy({ changed.contains($0.recordID) }) {
                 throw RecordError(.conflict, "Records that were added since would be deleted with it, so it stays")
             }
             let operation = RecordOperation(
@@ -339,7 +448,7 @@ struct UndoWork: Sendable {
                 guard let latest, let own else {
                     // It was expected to be deleted, and stayed.
                     let isOwn = page.entries.contains { $0.requestID == change.id }
-                    if cascaded.contains(recordID), !isOwn { return .nothing }
+                    if cascaded[recordID] != nil, !isOwn { return .nothing }
                     throw RecordError(
                         .conflict,
                         entry.kind == .deleted

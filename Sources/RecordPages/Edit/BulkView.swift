@@ -102,9 +102,9 @@ package enum BulkView {
             do {
                 let input = form.change == .delete ? nil : try form.input(in: visit.place)
                 let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
-                let cascaded =
+                let dependents =
                     form.change == .delete ? try await visit.database.dependents(of: found.targets.map(\.recordID)) : []
-                dryRun = try await parts(found, form, input: input, cascadedCount: cascaded.count, visit)
+                dryRun = try await parts(found, form, input: input, dependents, visit)
             } catch let error as EntryProblem {
                 problem = error.reason
             } catch let error as RecordError {
@@ -132,11 +132,11 @@ package enum BulkView {
     // MARK: Dry run
 
     private static func parts(
-        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, cascadedCount: Int, _ visit: Visit
+        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, _ dependents: [Dependent], _ visit: Visit
     ) async throws -> [any Component] {
         let isDeletion = form.change == .delete
         let notes = notes(
-            found, isDeletion: isDeletion, canUndo: await visit.keepsVersions(), cascadedCount: cascadedCount)
+            found, dependents, isDeletion: isDeletion, canUndo: await visit.keepsVersions())
         if found.targets.isEmpty { return [Confirmation("dryrun", "No record would be changed", notes: notes)] }
         let count = Digits.count(found.targets.count, "record")
         let field = form.field?.name.string ?? ""
@@ -158,7 +158,7 @@ package enum BulkView {
     }
 
     private static func notes(
-        _ found: BulkTargets, isDeletion: Bool, canUndo: Bool, cascadedCount: Int
+        _ found: BulkTargets, _ dependents: [Dependent], isDeletion: Bool, canUndo: Bool
     ) -> [String] {
         var notes: [String] = []
         if found.isCutOff {
@@ -176,12 +176,7 @@ package enum BulkView {
                 "\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged."
             )
         }
-        if cascadedCount > 0 {
-            let more = cascadedCount < dependentsLimit ? "" : " or more"
-            notes.append(
-                "\(Digits.count(cascadedCount, "other record"))\(more) with a DELETE_SELF reference to them \(cascadedCount == 1 ? "is" : "are") deleted too."
-            )
-        }
+        if !dependents.isEmpty { notes.append(dependents.warning(for: "them")) }
         if isDeletion {
             notes.append(
                 "A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them."

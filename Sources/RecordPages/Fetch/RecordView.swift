@@ -69,6 +69,8 @@ package struct RecordView: Page {
     struct Deletion: ViewModel {
         let when: ValueView
         let who: String
+        /// The record with which it was deleted; `nil` for one that was not deleted with another, or if nobody knows.
+        let root: Frame.Link?
         /// The form that saves the last version again; `nil` if it is not kept, for a share, and for a caller who can't
         /// save.
         let undo: NoticeView.Undo?
@@ -192,6 +194,10 @@ extension RecordView.Deletion {
         when = latest.when
         who = latest.who
         let change = latest.change.flatMap { visit.changes.change($0, at: visit.place) }
+        root = change?.root(of: RecordID(recordName: name, zoneID: zoneID)).map { root in
+            Frame.Link(
+                text: root.recordName.string, href: visit.place.link(toRecord: root.recordName, in: root.zoneID))
+        }
         let others = (change?.recordIDs.count ?? 1) - 1
         returning =
             change == nil
@@ -229,7 +235,9 @@ extension RecordView.Body {
         let others =
             values.flatMap { $0.value.targets(from: zoneID, limit: ValuePresenter.fullCount) }
             + (parentID.map { [$0] } ?? [])
-            + (referrers ?? []).map { RecordID(recordName: $0.recordName, zoneID: zoneID) }
+            + (referrers ?? []).prefix(ReferrerPanel.limit).map {
+                RecordID(recordName: $0.recordName, zoneID: zoneID)
+            }
         let titles = try await ReferencedTitles(others, known: CollectionOfOne(record), visit)
         let presenter = ValuePresenter(place: place, zoneID: zoneID, links: links, titles: titles, isFull: true)
         let type = visit.schema?.types[record.recordType]
@@ -270,7 +278,9 @@ extension RecordView.Body {
         copy = isEditable ? place.link("record/copy", named) : nil
         compare = isPresent ? place.link("record/compare", named) : nil
         delete = isPresent ? place.link("record/delete", named) : nil
-        deletedTag = await visit.asksBeforeDeletions() ? nil : record.recordChangeTag
+        let takesOthers = referrers?.contains { $0.action == .deleteSelf } ?? false
+        let asks = await visit.asksBeforeDeletions() || takesOthers
+        deletedTag = asks ? nil : record.recordChangeTag
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])
         object = MirroredNaming.isEntityType(record.recordType) ? place.link(toObject: record.recordID) : nil
@@ -298,8 +308,9 @@ extension RecordView.Body {
 
 /// The references to a record: a line for each type and field, then the records by type.
 struct ReferrerPanel: ViewModel {
-    /// The maximum number of references.
+    /// The maximum number of references that are listed, and that are counted.
     static let limit = 100
+    static let countLimit = 2_000
     /// The number of initially visible names per type.
     private static let shown = 12
 
@@ -323,28 +334,31 @@ struct ReferrerPanel: ViewModel {
     }
 
     let title: String
-    /// The number of records, with a plus if there may be more.
+    /// The number of records, or of references if there are more than are counted.
     let count: String
     let ways: [Way]
     let groups: [Group]
+    /// What is listed; `nil` for all.
+    let listed: String?
 
-    /// The references to a record, of which there may be one more than the panel lists.
+    /// The references to a record, of which there may be one more than the panel counts.
     /// - Returns: `nil` if the engine can't tell.
     static func referrers(to record: StoredRecord, _ visit: Visit) async throws -> [Referrer]? {
         guard visit.database.can(.traceReferences) else { return nil }
         return try await visit.measure {
-            try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: limit + 1)
+            try await visit.database.require(.traceReferences).referrers(
+                to: record.recordID, limit: countLimit + 1)
         }
     }
 
     init(_ found: [Referrer], to recordID: RecordID, _ titles: ReferencedTitles, _ visit: Visit) {
-        let referrers = found.prefix(Self.limit)
-        let hasMore = found.count > referrers.count
-        ways = Self.grouped(referrers) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map {
+        let counted = found.prefix(Self.countLimit)
+        let hasMore = found.count > counted.count
+        ways = Self.grouped(counted) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map {
             kind, members in
             Way(kind, count: Digits.grouped(members.count) + (hasMore ? "+" : ""), target: recordID.recordName, visit)
         }
-        groups = Self.grouped(referrers, by: \.recordType).map { type, members in
+        groups = Self.grouped(found.prefix(Self.limit), by: \.recordType).map { type, members in
             // A record with two references counts once.
             let links = Self.grouped(members[...], by: \.recordName).map { name, _ in
                 RecordLink(
@@ -356,13 +370,15 @@ struct ReferrerPanel: ViewModel {
                 type: type.string, rows: Array(links.prefix(shown)), rest: Array(links.dropFirst(shown)),
                 restTitle: "\(links.count - shown) more")
         }
-        let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
-        self.count = Digits.grouped(count) + (hasMore ? "+" : "")
-        // The limit counts references, not records: the next reference may be another field of a listed record.
+        listed =
+            found.count > Self.limit ? "Listed are the records of the first \(Self.limit) references, by name." : nil
+        // A record with several references counts once, so those of the first references may be few of all.
+        let count = Set(counted.map(\.recordName)).count
+        self.count = hasMore ? "\(Digits.grouped(Self.countLimit))+" : Digits.grouped(count)
         title =
-            count == 0
-            ? "No record refers to this one"
-            : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
+            hasMore
+            ? "More than \(Digits.count(Self.countLimit, "reference")) to this record"
+            : count == 0 ? "No record refers to this one" : "Referred to by \(Digits.count(count, "record"))"
     }
 
     fileprivate struct Kind: Hashable {
@@ -418,27 +434,30 @@ extension ReferrerPanel.Way {
 
 /// The actions on a record.
 package enum RecordActions {
+    /// The field of the form that the question has, so that it is asked once.
+    private static let answeredField = "answered"
+
     package static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let (name, zoneID) = try target(visit)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)
+        let dependents = try await visit.measure { try await visit.database.dependents(of: [record.recordID]) }
+        let keepsVersions = await visit.keepsVersions()
         let named = try visit.titles.words(for: record)
         var lines = [
             "The \(record.recordType) record \(named) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."
         ]
+        if !dependents.isEmpty {
+            lines.append(dependents.warning(for: "it"))
+            if keepsVersions { lines.append("Undo brings all of them back.") }
+        }
         if visit.database.can(.traceReferences) {
             let referrers = try await visit.measure {
                 try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: 1000)
             }
-            let cascaded = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
+            let cascaded = Set(dependents.map(\.recordID.recordName))
             let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName))
                 .subtracting(cascaded).count
-            let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
-            if cascading > 0 {
-                lines.append(
-                    "\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too."
-                )
-            }
             if blocking > 0 {
                 lines.append(
                     "\(Digits.count(blocking, "record")) with a VALIDATE reference to it will keep it from being deleted."
@@ -452,15 +471,23 @@ package enum RecordActions {
             on: .fetch, title: "Delete \(named)?", lines: lines, action: visit.place.link("record/delete"),
             fields: [
                 Frame.Hidden(name: "name", value: name.string),
-                Frame.Hidden(name: "tag", value: record.recordChangeTag),
+                // That of the page with the button, if it asks only now.
+                Frame.Hidden(name: "tag", value: visit.fields.text("tag") ?? record.recordChangeTag),
+                Frame.Hidden(name: answeredField, value: "yes"),
             ],
-            button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID),
-            losing: await visit.keepsVersions() ? nil : visit)
+            button: dependents.isEmpty ? "Delete the record" : "Delete \(Digits.grouped(dependents.count + 1)) records",
+            cancel: visit.place.link(toRecord: name, in: zoneID), losing: keepsVersions ? nil : visit)
     }
 
-    /// Deletes the record, provided that it has not changed since the confirmation page.
-    package static func delete(_ visit: Visit) async throws -> String {
+    /// Deletes the record, provided that it has not changed since the page with the button. If others are deleted with
+    /// it, the answer asks first.
+    package static func delete(_ visit: Visit) async throws -> Answer {
         let (name, zoneID) = try target(visit)
+        if visit.fields[answeredField] == nil {
+            let recordID = RecordID(recordName: name, zoneID: zoneID)
+            let dependents = try await visit.measure { try await visit.database.dependents(of: [recordID]) }
+            if !dependents.isEmpty { return .page(try await confirmDeletion(visit)) }
+        }
         let tag = visit.fields.text("tag")
         let operation = RecordOperation(
             tag == nil ? .forceDelete : .delete, recordName: name, zoneID: zoneID, recordChangeTag: tag)
@@ -468,8 +495,9 @@ package enum RecordActions {
             try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID))
         }
         for result in results { _ = try result.get() }
-        return visit.place.inZone(zoneID).link(
-            "record", [("name", name.string)] + (await visit.notice(.recordDeleted)))
+        return .redirect(
+            visit.place.inZone(zoneID).link(
+                "record", [("name", name.string)] + (await visit.notice(.recordDeleted))))
     }
 
     private static func target(_ visit: Visit) throws -> (Name, ZoneID) {

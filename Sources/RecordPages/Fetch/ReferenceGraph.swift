@@ -70,7 +70,8 @@ extension ReferenceGraph {
         let zoneID = record.recordID.zoneID
         var (before, after) = (Self.referrers(referrers, in: zoneID), Self.targets(of: record, fields))
         if before.isEmpty, after.isEmpty { return nil }
-        let counts = (before: before.count, after: after.count)
+        let counted = referrers.prefix(ReferrerPanel.countLimit)
+        let counts = (before: Set(counted.map(\.recordName)).count, after: after.count)
         (before, after) = (Array(before.prefix(Self.limit)), Array(after.prefix(Self.limit)))
         try await Self.lookUp(&after, visit)
         let rows = max(before.count, after.count)
@@ -101,7 +102,7 @@ extension ReferenceGraph {
         nodes.append(Self.node(itself, x: Self.middle, y: centre - Self.boxHeight / 2, titles, visit))
         (self.nodes, self.edges) = (nodes, edges)
         // The references that were looked for may themselves be only the first ones.
-        let isCutOff = referrers.count > ReferrerPanel.limit
+        let isCutOff = referrers.count > counted.count
         rests = [(Self.left, counts.before - before.count, isCutOff), (Self.right, counts.after - after.count, false)]
             .compactMap { x, count, isCutOff in
                 count > 0

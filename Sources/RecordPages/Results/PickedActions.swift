@@ -16,8 +16,11 @@ package enum PickedActions {
         let picked = try visit.pickedRecords()
         switch visit.fields["do"] {
         case "delete":
-            guard await visit.asksBeforeDeletions() else { return try await delete(visit) }
-            return .page(try await confirmDeletion(of: picked, visit: visit))
+            let dependents = try await visit.measure {
+                try await visit.database.dependents(of: picked.map(\.recordID))
+            }
+            if dependents.isEmpty, await !visit.asksBeforeDeletions() { return try await delete(visit) }
+            return .page(try await confirmDeletion(of: picked, with: dependents, visit: visit))
         case "compare": return .redirect(try comparison(of: picked, visit: visit))
         case "copy": return .page(try await RecordCopyView.load(visit))
         default: break
@@ -98,36 +101,33 @@ package enum PickedActions {
 
     // MARK: Deleting
 
-    private static func confirmDeletion(of picked: [PickedRecord], visit: Visit) async throws -> ConfirmationView {
+    /// - Parameter dependents: the records that are deleted with them.
+    private static func confirmDeletion(
+        of picked: [PickedRecord], with dependents: [Dependent], visit: Visit
+    ) async throws -> ConfirmationView {
+        let keepsVersions = await visit.keepsVersions()
         let names = picked.prefix(shownNames).map(\.recordID.recordName.string).joined(separator: ", ")
         let left = picked.count - shownNames
         var lines = [
             left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).",
             "They are deleted for everyone who sees them. A record that was saved after you opened the page stays.",
         ]
+        if !dependents.isEmpty {
+            lines.append(dependents.warning(for: picked.count == 1 ? "it" : "them"))
+            if keepsVersions { lines.append("Undo brings all of them back.") }
+        }
         if visit.database.can(.traceReferences) {
-            let ids = Set(picked.map(\.recordID))
-            var cascading: Set<RecordID> = []
+            let deleted = Set(picked.map(\.recordID) + dependents.map(\.recordID))
             var (blocked, parents) = (0, 0)
             for record in picked {
                 let referrers = try await visit.database.require(.traceReferences).referrers(
                     to: record.recordID, limit: 1000)
-                for referrer in referrers where referrer.action == .deleteSelf {
-                    cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
-                }
                 if referrers.contains(where: { $0.action == .validate }) { blocked += 1 }
-                let cascaded = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
                 let isLeft = referrers.contains { referrer in
-                    referrer.fieldName == SystemField.parent.schemaName && !cascaded.contains(referrer.recordName)
-                        && !ids.contains(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
+                    referrer.fieldName == SystemField.parent.schemaName
+                        && !deleted.contains(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
                 }
                 if isLeft { parents += 1 }
-            }
-            cascading.subtract(ids)
-            if !cascading.isEmpty {
-                lines.append(
-                    "\(Digits.count(cascading.count, "more record")) with a DELETE_SELF reference to them \(cascading.count == 1 ? "is" : "are") deleted too."
-                )
             }
             if blocked > 0 {
                 lines.append("VALIDATE references will keep \(Digits.grouped(blocked)) of them from being deleted.")
@@ -143,8 +143,8 @@ package enum PickedActions {
             on: .query, title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines,
             action: visit.place.link("picked/delete"),
             fields: fields + [Frame.Hidden(name: "back", value: back(visit))],
-            button: "Delete \(Digits.count(picked.count, "record"))",
-            cancel: back(visit), losing: await visit.keepsVersions() ? nil : visit)
+            button: "Delete \(Digits.count(picked.count + dependents.count, "record"))",
+            cancel: back(visit), losing: keepsVersions ? nil : visit)
     }
 
     /// Deletes the ticked records that have not changed since the page was shown. The result page lists the others.

@@ -21,6 +21,8 @@ import Testing
         let titles: [Name: String?]
         /// What the page of the job lists; `nil` if all is undone.
         var listed: String?
+        /// What the notice says if all is undone.
+        var told = "Undone: the records are as they were before."
     }
 
     private static let edit: Act = { stage in
@@ -29,7 +31,7 @@ import Testing
             ["text-\(try await field("title", stage))-1": "Lobby"], button: ("do", "save"))
     }
     private static let delete: Act = { stage in
-        try await stage.send("record/delete", of: stage.page("record?zone=Notes&name=hall"))
+        try await stage.send("record/delete", of: stage.page("record/delete?zone=Notes&name=hall"))
     }
     private static let pickedDeletion: Act = { stage in
         let picks = ["pick=\(try await pick("hall", stage))", "pick=\(try await pick("child", stage))"]
@@ -56,15 +58,18 @@ import Testing
             since: {
                 try await $0.save("late", ["room": .reference(Reference(recordName: "fresh", action: .deleteSelf))])
             }, titles: ["fresh": "", "late": ""], listed: "would be deleted with it"),
-        Scenario(testDescription: "a deletion with a child", act: delete, titles: ["hall": "Hall", "child": "Child"]),
+        Scenario(
+            testDescription: "a deletion with a child", act: delete, titles: ["hall": "Hall", "child": "Child"],
+            told: back),
         Scenario(
             testDescription: "a deletion with a child that was made again since", act: delete,
             since: { try await $0.save("child", ["title": .string("Other")]) },
             titles: ["hall": "Hall", "child": "Other"], listed: "saved again since"),
         Scenario(
             testDescription: "a deletion of several", act: pickedDeletion,
-            titles: ["hall": "Hall", "child": "Child"]),
+            titles: ["hall": "Hall", "child": "Child"], told: back),
     ]
+    private static let back = "Undone: the records are back, as new records with the same names and values."
 
     @Test(arguments: scenarios) func whatIsUndone(_ scenario: Scenario) async throws {
         try await EditStage.run { stage in
@@ -80,7 +85,7 @@ import Testing
                 #expect(try await stage.end(answer).contains(listed))
             } else {
                 let undone = try await stage.page(stage.location(answer))
-                #expect(undone.contains("Undone: the records are as they were before."))
+                #expect(undone.contains(scenario.told))
             }
             for (name, title) in scenario.titles {
                 #expect(try await stage.title(name) == title, "\(name)")
@@ -93,6 +98,7 @@ import Testing
         try await EditStage.run { stage in
             try await stage.save("hall", ["title": .string("Hall")])
             let saved = try await stage.page(stage.location(Self.edit(stage)))
+            #expect(saved.contains("Saved title."))
             let undone = try await stage.page(stage.location(stage.send("undo", of: saved)))
             #expect(try await stage.title("hall") == "Hall")
             _ = try await stage.send("undo", of: undone)
@@ -100,6 +106,42 @@ import Testing
             // The first change is not the latest one any more.
             #expect(try await stage.end(stage.send("undo", of: saved)).contains("CONFLICT"))
             #expect(try await stage.title("hall") == "Lobby")
+        }
+    }
+
+    /// It asks once, with the number, and the notice tells what went. The names are against the order of the references.
+    @Test func aDeletionWithOthersAsksAndTells() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            try await stage.save("door", ["room": .reference(Reference(recordName: "hall", action: .deleteSelf))])
+            try await stage.save("bell", ["room": .reference(Reference(recordName: "door", action: .deleteSelf))])
+            #expect(try await stage.page("record?zone=Notes&name=hall").contains(">Delete…</a>"))
+            #expect(try await stage.page("record?zone=Notes&name=bell").contains(">Delete</button>"))
+            let warning =
+                "2 records that refer to it (2 Note) are deleted too, because their references say DELETE_SELF."
+            // The form of a page that was loaded before the others were there.
+            let tag = try await stage.record("hall").recordChangeTag
+            let asked = EditStage.text(try await stage.post("record/delete?zone=Notes", "name=hall&tag=\(tag)"))
+            #expect(asked.contains(warning) && asked.contains(">Delete 3 records</button>"))
+            let picked = "pick=\(try await Self.pick("hall", stage))&do=delete"
+            let question = EditStage.text(try await stage.post("picked?zone=Notes", picked))
+            #expect(question.contains(warning) && question.contains("Undo brings all of them back."))
+            #expect(try await stage.title("bell") == "")
+            let gone = try await stage.page(stage.location(stage.send("picked/delete", of: question)))
+            #expect(gone.contains("Deleted hall, and 2 records that refer to it (2 Note)."))
+            // The page of one that went has the record with which all of them come back.
+            #expect(try await stage.page("record?zone=Notes&name=bell").contains(">hall</a>, in zone"))
+            _ = try await stage.send("undo", of: gone)
+            let journal = try await stage.database().require(.keepJournal)
+            var positions: [Int64] = []
+            for name: Name in ["hall", "door", "bell"] {
+                let request = RecordJournalRequest(RecordID(recordName: name, zoneID: EditStage.notes))
+                positions += try await journal.journal(request).entries.prefix(1).map(\.position)
+            }
+            #expect(positions.count == 3 && positions == positions.sorted())
+            let few = "pick=\(try await Self.pick("bell", stage))&do=delete"
+            let alone = try await stage.page(stage.location(stage.post("picked?zone=Notes", few)))
+            #expect(alone.contains("Deleted bell."))
         }
     }
 
