@@ -38,6 +38,35 @@ public struct ImportPreview: Sendable {
     public let problemCount: Int
     /// The records that the first valid rows would become.
     public let samples: [Sample]
+    let plan: ImportPlan
+
+    /// True if the rows name zones, which an import leaves out.
+    public var leavesOutZones: Bool { ExportColumns.areOfExport(columns) && columns.contains("zoneName") }
+}
+
+/// How the rows of an import stand to the stored records.
+public struct ImportStanding: Sendable, Hashable {
+    public enum Row: Sendable, Hashable {
+        /// No record has the name.
+        case new
+        /// The record is there, and gets other values, or is replaced.
+        case changed
+        /// The record is there, and has all values of the row, so it is not saved.
+        case unchanged
+    }
+
+    /// The valid rows that were compared, in file order.
+    public internal(set) var rows: [Row]
+    /// The fields that existing records have and lose, because the file has no column for them; `parent` for the
+    /// parent.
+    public internal(set) var lost: Set<Name> = []
+    /// The number of existing records that lose something.
+    public internal(set) var losers = 0
+
+    /// The number of rows without a record of their name.
+    public var newCount: Int { rows.count { $0 == .new } }
+    public var changedCount: Int { rows.count { $0 == .changed } }
+    public var existingCount: Int { rows.count - newCount }
 }
 
 // MARK: - Dry run
@@ -73,7 +102,53 @@ extension Importer {
             indexesMade: plan.indexesMade,
             notes: content.rowCount == 0 ? files.compactMap(\.guess) : plan.notes,
             goodRows: check.good, problems: check.problems, problemCount: check.problemCount,
-            samples: try samples(plan, limit: sampleLimit))
+            samples: try samples(plan, limit: sampleLimit), plan: plan)
+    }
+
+    /// Compares the first valid rows with the stored records.
+    /// - Parameters:
+    ///   - preview: the preview by an importer with the same files and options.
+    ///   - limit: the maximum number of rows.
+    /// - Returns: `nil` if the rows get new names, so that each of them is a new record.
+    /// - Throws: `ImportError` if the files can't be read; `RecordError` if the database can't; `CancellationError` if
+    ///   the task is cancelled.
+    public func standing(of preview: ImportPreview, limit: Int) async throws -> ImportStanding? {
+        guard preview.nameField != nil else { return nil }
+        let drafts = try drafts(preview.plan, limit: limit)
+        var standing = ImportStanding(rows: Array(repeating: .new, count: drafts.count))
+        let names = drafts.compactMap(\.recordName)
+        let numbers = Dictionary(zip(names, drafts.indices), uniquingKeysWith: { first, _ in first })
+        let keys = options.keepsFields ? Set(preview.plan.fields.map(\.name)) : nil
+        do {
+            try await database.readStored(names, in: options.zoneID, desiredKeys: keys) { record in
+                guard let number = numbers[record.recordID.recordName] else { return }
+                if options.keepsFields {
+                    let change = try operation(for: drafts[number]).differing(from: record)
+                    standing.rows[number] = change == nil ? .unchanged : .changed
+                } else {
+                    let lost = try drafts[number].lost(from: record)
+                    standing.rows[number] = .changed
+                    standing.lost.formUnion(lost)
+                    if !lost.isEmpty { standing.losers += 1 }
+                }
+            }
+        } catch let error as RecordError where error.code == .zoneNotFound {
+            // The import creates the zone.
+        }
+        return standing
+    }
+
+    /// The records of the first valid rows, which have names.
+    private func drafts(_ plan: ImportPlan, limit: Int) throws -> [RowConverter.Draft] {
+        var converter = RowConverter(plan, files: files)
+        var rows = try FileRows(files)
+        var drafts: [RowConverter.Draft] = []
+        while drafts.count < limit, let (number, outcome) = try rows.next() {
+            try Task.checkCancellation()
+            guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
+            drafts.append(draft)
+        }
+        return drafts
     }
 
     /// The names of the columns, in the order of their first occurrence.
@@ -127,6 +202,15 @@ extension Importer {
             samples.append(ImportPreview.Sample(line: row.line, recordName: draft.recordName, values: values))
         }
         return samples
+    }
+}
+
+extension RowConverter.Draft {
+    /// The fields of a stored record that the row does not name, and its parent.
+    fileprivate func lost(from record: StoredRecord) throws -> Set<Name> {
+        var lost = Set(try record.fields.decoded().map(\.name)).subtracting(fields.keys).subtracting(cleared)
+        if record.parent != nil, parent == .unchanged { lost.insert("parent") }
+        return lost
     }
 }
 
