@@ -172,9 +172,8 @@ package struct NoticeView: ViewModel {
         }
         guard let text = Notice.text(visit.fields["notice"]) else { return nil }
         let word = visit.fields[Self.undoField]
-        undo = word.flatMap { visit.changes.change($0, at: visit.place) }.map {
-            Undo($0, back: visit.here, at: visit.place)
-        }
+        let change = word.flatMap { visit.changes.change($0, at: visit.place) }
+        undo = change.flatMap { $0.isUndone ? nil : Undo($0, back: visit.here, at: visit.place) }
         let keeper = visit.connection == nil ? "this server" : "iCloud"
         self.text = word == Self.noUndo ? "\(text) It can’t be undone: \(keeper) keeps no earlier versions." : text
     }
