@@ -59,11 +59,15 @@ import Testing
         let rows = "recordName,rank\na,1\nb,7\nc,3\nd,4\n"
         let kept = try #require(try await standing(rows, keepsFields: true))
         #expect(kept.rows == [.unchanged, .changed, .unchanged, .new] && kept.losers == 0)
-        #expect(kept.newCount == 1 && kept.existingCount == 3 && kept.changedCount == 1)
+        #expect(kept.summary == "1 new record, 3 existing: 1 changed, 2 unchanged" && kept.loss == nil)
         let replaced = try #require(try await standing(rows, keepsFields: false))
         #expect(replaced.rows == [.changed, .changed, .changed, .new])
         #expect(replaced.lost == ["note", "title"] && replaced.losers == 2)
-        #expect(try await standing(rows, keepsFields: false, limit: 1)?.rows == [.changed])
+        #expect(
+            replaced.summary == "1 new record, 3 replaced" && replaced.loss == "2 existing records lose note, title")
+        let first = try #require(try await standing(rows, keepsFields: false, limit: 1))
+        #expect(first.summary == "In the first 1 row: 0 new records, 1 replaced")
+        #expect(first.loss == "In the first 1 row: 1 existing record loses note, title")
         // Rows with new names are new records.
         let random = ImportOptions(recordType: "Place", givesNewNames: true)
         let unnamed = try Importer([folder.write(rows, to: "places.csv")], options: random, into: database)

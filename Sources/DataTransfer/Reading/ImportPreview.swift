@@ -57,6 +57,10 @@ public struct ImportStanding: Sendable, Hashable {
 
     /// The valid rows that were compared, in file order.
     public internal(set) var rows: [Row]
+    /// True if these are all valid rows.
+    let isWhole: Bool
+    /// See ``ImportOptions/keepsFields``.
+    let keepsFields: Bool
     /// The fields that existing records have and lose, because the file has no column for them; `parent` for the
     /// parent.
     public internal(set) var lost: Set<Name> = []
@@ -67,6 +71,34 @@ public struct ImportStanding: Sendable, Hashable {
     public var newCount: Int { rows.count { $0 == .new } }
     public var changedCount: Int { rows.count { $0 == .changed } }
     public var existingCount: Int { rows.count - newCount }
+
+    /// The maximum number of fields in ``loss``.
+    private static let namedLimit = 6
+
+    /// `1 new record, 10 existing: 2 changed, 8 unchanged`
+    public var summary: String {
+        let new = Self.count(newCount, "new record")
+        if existingCount == 0 { return part + new }
+        if !keepsFields { return "\(part)\(new), \(existingCount) replaced" }
+        let unchanged = existingCount - changedCount
+        return "\(part)\(new), \(existingCount) existing: \(changedCount) changed, \(unchanged) unchanged"
+    }
+
+    /// What existing records lose: `10 existing records lose author, room`; `nil` for nothing.
+    public var loss: String? {
+        if losers == 0 { return nil }
+        let names = lost.sorted().map(\.string)
+        let more = names.count - Self.namedLimit
+        let fields = names.prefix(Self.namedLimit).joined(separator: ", ")
+        let others = more > 0 ? " and \(Self.count(more, "more field"))" : ""
+        return "\(part)\(Self.count(losers, "existing record")) \(losers == 1 ? "loses" : "lose") \(fields)\(others)"
+    }
+
+    private var part: String { isWhole ? "" : "In the first \(Self.count(rows.count, "row")): " }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
 }
 
 // MARK: - Dry run
@@ -115,7 +147,9 @@ extension Importer {
     public func standing(of preview: ImportPreview, limit: Int) async throws -> ImportStanding? {
         guard preview.nameField != nil else { return nil }
         let drafts = try drafts(preview.plan, limit: limit)
-        var standing = ImportStanding(rows: Array(repeating: .new, count: drafts.count))
+        var standing = ImportStanding(
+            rows: Array(repeating: .new, count: drafts.count), isWhole: drafts.count == preview.goodRows,
+            keepsFields: options.keepsFields)
         let names = drafts.compactMap(\.recordName)
         let numbers = Dictionary(zip(names, drafts.indices), uniquingKeysWith: { first, _ in first })
         let keys = options.keepsFields ? Set(preview.plan.fields.map(\.name)) : nil

@@ -15,8 +15,6 @@ package struct ImportingView: Page {
     static let sampleLimit = 10
     /// The number of rows up to which all are compared with the stored records; of more, those that are shown.
     static let comparedLimit = 1_000
-    /// The maximum number of fields that the warning about lost values names.
-    static let lostLimit = 6
     /// The maximum number of columns and notes in the preview. The import includes all columns.
     static let columnLimit = 200
 
@@ -200,9 +198,8 @@ extension ImportingView.Preview {
         self.notes = notes
         let goodRows = preview?.goodRows ?? 0
         good = Digits.count(goodRows, "row")
-        let part = rows.count < goodRows ? "In the first \(Digits.count(rows.count, "row")): " : ""
-        counts = rows.isEmpty ? nil : standing.map { part + Self.counts($0, replacing: form.replacesRecords) }
-        loss = standing.flatMap { Self.loss($0) }.map { part + $0 }
+        counts = rows.isEmpty ? nil : standing.map { "\($0.summary)." }
+        loss = standing?.loss
         let count = preview?.problemCount ?? 0
         problemTitle = count == 0 ? nil : "\(Digits.count(count, "row")) can’t be imported"
         problems = (preview?.problems ?? []).map { ImportingView.ProblemRow(line: String($0.line), reason: $0.reason) }
@@ -221,27 +218,6 @@ extension ImportingView.Preview {
             : "Import \(Digits.count(goodRows, "record"))"
         obstacle = isBlocked ? "\(Digits.count(count, "row")) can’t be imported. Skip them, or correct the file." : nil
         isPossible = goodRows > 0 && refusal == nil && preview != nil
-    }
-
-    private static func counts(_ standing: ImportStanding, replacing: Bool) -> String {
-        let new = Digits.count(standing.newCount, "new record")
-        let existing = standing.existingCount
-        if existing == 0 { return "\(new)." }
-        if replacing { return "\(new), \(Digits.grouped(existing)) replaced." }
-        let (changed, unchanged) = (standing.changedCount, existing - standing.changedCount)
-        return
-            "\(new), \(Digits.grouped(existing)) existing: \(Digits.grouped(changed)) changed, \(Digits.grouped(unchanged)) unchanged."
-    }
-
-    private static func loss(_ standing: ImportStanding) -> String? {
-        if standing.losers == 0 { return nil }
-        let names = standing.lost.sorted()
-        let more = names.count - ImportingView.lostLimit
-        let fields =
-            names.prefix(ImportingView.lostLimit).map(\.string).joined(separator: ", ")
-            + (more > 0 ? " and \(Digits.count(more, "more field"))" : "")
-        return
-            "\(Digits.count(standing.losers, "existing record")) \(standing.losers == 1 ? "loses" : "lose") \(fields)"
     }
 
     /// The first choice stands for the type that the values have.
