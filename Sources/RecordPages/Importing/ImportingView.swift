@@ -130,7 +130,7 @@ package struct ImportingView: Page {
         action = whole.link("importing/preview")
         run = whole.link("importing/run")
         command =
-            "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
+            "skylight import FILE --keep-fields --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
     }
 
     /// A note of an import as a sentence.
