@@ -213,6 +213,8 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     page.get_by_role("button", name="Import 2 records").click()
     expect(page.locator("#run .state")).to_have_text("done")
     expect(page.locator("#run")).to_contain_text("elevation QUERYABLE, ")
+    # The counts beside it are those of now.
+    expect(page.locator(".side a", has_text="Airport").first).to_have_text(re.compile(r"Airport\s+2"))
 
 
 def test_a_dropped_file_is_the_one_to_import(open_page, place):
