@@ -164,10 +164,16 @@ def test_rows_that_can_not_be_imported_disable_the_button(open_page, place):
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="1 row can’t be imported")).to_be_visible()
     check_looks(page, picture="import with errors")
-    expect(page.get_by_role("button", name="Import 1 record")).to_be_disabled()
+    blocked = page.get_by_role("button", name="Import 1 record")
+    expect(blocked).to_be_disabled()
+    expect(blocked).to_have_css("cursor", "default")
+    background = "button => getComputedStyle(button).backgroundColor"
+    grey = blocked.evaluate(background)
     expect(page.locator("#obstacle")).to_have_text("1 row can’t be imported. Skip them, or correct the file.")
     page.get_by_label("skip the rows").check()
-    expect(page.get_by_role("button", name="Import 1, skip 1")).to_be_enabled()
+    enabled = page.get_by_role("button", name="Import 1, skip 1")
+    expect(enabled).to_be_enabled()
+    assert enabled.evaluate(background) != grey, "what is disabled looks so"
 
 
 def test_the_preview_follows_each_choice(open_page, place, tmp_path):
@@ -187,7 +193,7 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     # A person who chooses has the focus there.
     names.focus()
     names.select_option("elevation")
-    expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433")
+    expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433 new")
     expect(names).to_be_focused()
     # The indexes that a save adds by default are ticked.
     expect(page.get_by_text(re.compile("adds indexes: .*elevation QUERYABLE SORTABLE"))).to_be_visible()
@@ -207,6 +213,8 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     page.get_by_role("button", name="Import 2 records").click()
     expect(page.locator("#run .state")).to_have_text("done")
     expect(page.locator("#run")).to_contain_text("elevation QUERYABLE, ")
+    # The counts beside it are those of now.
+    expect(page.locator(".side a", has_text="Airport").first).to_have_text(re.compile(r"Airport\s+2"))
 
 
 def test_a_dropped_file_is_the_one_to_import(open_page, place):

@@ -80,6 +80,31 @@ import Testing
         #expect(skipped.errors.contains("Left out 2 bad rows"))
     }
 
+    /// A dry run says what becomes of the records that are there; what the file lacks is kept if that is asked.
+    @Test func existingRecordsKeepTheirFieldsIfAsked() async throws {
+        let all = try write("k,v,w\na,1,x\nb,2,y\n", to: "all.csv")
+        let some = try write("k,v\na,1\nb,3\nc,4\n", to: "some.csv")
+        let place = ["--container", "iCloud.com.example.X", "--type", "T", "--name-field", "k"]
+        // Without a data folder, a dry run makes none.
+        #expect(try await run(["import", all, "--dry-run"] + place).status != 0)
+        #expect(try await run(["import", all] + place).status == 0)
+        let replacing = try await run(["import", some, "--dry-run"] + place)
+        #expect(replacing.status == 0, "\(replacing.errors)")
+        #expect(replacing.output.contains("Would import 3 records of type T into the private database of"))
+        #expect(replacing.output.contains("Records: 1 new record, 2 replaced\n2 existing records lose w\n"))
+        let keeping = try await run(["import", some, "--dry-run", "--keep-fields", "--json"] + place).outputJSON
+        let expected: [Name: JSONValue] = [
+            "dryRun": true, "rows": 3, "compared": 3, "new": 1, "existing": 2, "changed": 1, "lost": [],
+        ]
+        for (name, value) in expected { #expect(keeping[name] == value, "\(name)") }
+        let kept = try await run(["import", some, "--keep-fields"] + place)
+        #expect(kept.output.contains("Imported 2 records of type T") && kept.output.contains("Unchanged: 1\n"))
+        let replaced = try await run(["import", some, "--json"] + place).outputJSON
+        #expect(replaced["saved"] == 3 && replaced["unchanged"] == 0)
+        let bad = try write("k,v\nc\n", to: "bad.csv")
+        #expect(try await run(["import", bad, "--dry-run"] + place).status == 65)
+    }
+
     @Test func theFileIsMissing() async throws {
         let result = try await run([
             "import", "no-such.csv", "--container", "iCloud.com.example.X", "--type", "T", "--json",

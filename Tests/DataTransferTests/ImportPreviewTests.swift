@@ -44,6 +44,37 @@ import Testing
         #expect(report.indexesMade == preview.indexesMade && report.notes == preview.notes)
     }
 
+    /// The preview says which rows are new, and what the records that are there get or lose.
+    @Test func rowsAreComparedWithWhatIsStored() async throws {
+        func importer(_ text: String, keepsFields: Bool) throws -> Importer {
+            let options = ImportOptions(recordType: "Place", nameField: "recordName", keepsFields: keepsFields)
+            return try Importer([folder.write(text, to: "places.csv")], options: options, into: database)
+        }
+        func standing(_ text: String, keepsFields: Bool, limit: Int = 10) async throws -> ImportStanding? {
+            let target = try importer(text, keepsFields: keepsFields)
+            let preview = try target.preview(try await database.require(.showSchema).schema(), sampleLimit: 1)
+            return try await target.standing(of: preview, limit: limit)
+        }
+        _ = try await importer("recordName,rank,title,note\na,1,A,x\nb,2,B,\nc,3,,\n", keepsFields: true).run()
+        let rows = "recordName,rank\na,1\nb,7\nc,3\nd,4\n"
+        let kept = try #require(try await standing(rows, keepsFields: true))
+        #expect(kept.rows == [.unchanged, .changed, .unchanged, .new] && kept.losers == 0)
+        #expect(kept.summary == "1 new record, 3 existing: 1 changed, 2 unchanged" && kept.loss == nil)
+        let replaced = try #require(try await standing(rows, keepsFields: false))
+        #expect(replaced.rows == [.changed, .changed, .changed, .new])
+        #expect(replaced.lost == ["note", "title"] && replaced.losers == 2)
+        #expect(
+            replaced.summary == "1 new record, 3 replaced" && replaced.loss == "2 existing records lose note, title")
+        let first = try #require(try await standing(rows, keepsFields: false, limit: 1))
+        #expect(first.summary == "In the first 1 row: 0 new records, 1 replaced")
+        #expect(first.loss == "In the first 1 row: 1 existing record loses note, title")
+        // Rows with new names are new records.
+        let random = ImportOptions(recordType: "Place", givesNewNames: true)
+        let unnamed = try Importer([folder.write(rows, to: "places.csv")], options: random, into: database)
+        let preview = try unnamed.preview(try await database.require(.showSchema).schema(), sampleLimit: 1)
+        #expect(try await unnamed.standing(of: preview, limit: 10) == nil)
+    }
+
     private static let columns = (1...100_000).map { "column\($0)" }
     private static let wide =
         columns.joined(separator: ",") + "\n" + columns.map { _ in "1" }.joined(separator: ",") + "\n"

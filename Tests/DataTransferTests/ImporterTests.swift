@@ -126,6 +126,83 @@ import Testing
         #expect(page.records.count == 3)
     }
 
+    /// A file with some of the fields changes these alone, and only in records whose values differ.
+    @Test func fieldsThatTheFileLacksAreKept() async throws {
+        _ = try await run(Self.airports, options: ImportOptions(recordType: "Airport", nameField: "iata"))
+        func tags() async throws -> [String] {
+            try await database().fetch(["00M", "SEA", "XXX"].map { RecordID(recordName: $0) }, desiredKeys: nil).map {
+                try $0.get().recordChangeTag
+            }
+        }
+        let before = try await tags()
+        let report = try await run(
+            "iata,city,elevation\n00M,Bay Springs,351\nSEA,SeaTac,\nXXX,,\nNEW,New,1\n",
+            options: ImportOptions(recordType: "Airport", nameField: "iata", keepsFields: true))
+        #expect(report.saved == 2 && report.unchanged == 2)
+        let seattle = try await fields(of: "SEA")
+        #expect(
+            seattle == [
+                "iata": .string("SEA"), "name": .string("Seattle-Tacoma"), "city": .string("SeaTac"),
+                "location": .location(Location(latitude: 47.45, longitude: -122.31)),
+                "opened": .timestamp(Timestamp(milliseconds: -804_124_800_000)), "mail": .string("x"),
+            ], "an empty cell clears its field")
+        #expect(
+            try await fields(of: "NEW") == ["iata": .string("NEW"), "city": .string("New"), "elevation": .int64(1)])
+        let after = try await tags()
+        #expect(zip(before, after).map { $0 == $1 } == [true, false, true], "only what differs is saved")
+        // Look-alike letters differ.
+        let composed = try await run(
+            "iata,city\nSEA,\u{E9}\n", options: ImportOptions(recordType: "Airport", nameField: "iata"))
+        let decomposed = try await run(
+            "iata,city\nSEA,e\u{301}\n",
+            options: ImportOptions(recordType: "Airport", nameField: "iata", keepsFields: true))
+        #expect(composed.saved == 1 && decomposed.saved == 1)
+    }
+
+    /// In JSON, a row lacks the members that it has not, and a null clears.
+    @Test func membersThatARowLacksAreKept() async throws {
+        let options = ImportOptions(recordType: "Place", nameField: "id", keepsFields: true)
+        _ = try await run("{\"id\":\"a\",\"n\":1,\"t\":\"x\"}\n", "a.ndjson", options: options)
+        let report = try await run(
+            "{\"id\":\"a\",\"t\":null}\n{\"id\":\"b\",\"n\":2}\n", "a.ndjson", options: options)
+        #expect(report.saved == 2)
+        #expect(try await fields(of: "a") == ["id": .string("a"), "n": .int64(1)])
+    }
+
+    /// The names of references are all that a CSV file has of them.
+    @Test func anUnchangedReferenceKeepsItsActionAndItsParent() async throws {
+        let room = FieldDefinition(type: .reference)
+        _ = try await database().require(.editSchema).edit([
+            .addType(RecordType(name: "Note", fields: ["room": room, "title": FieldDefinition(type: .string)]))
+        ])
+        let reference = FieldValue.reference(Reference(recordName: "hall", action: .deleteSelf))
+        let child = RecordOperation(
+            .create, recordName: "child", recordType: "Note", fields: ["room": FieldInput(reference)],
+            parent: .record("hall"))
+        let operations = [RecordOperation(.create, recordName: "hall", recordType: "Note"), child]
+        for result in try await database().modify(ModifyRequest(operations)) { _ = try result.get() }
+        func run(_ row: String) async throws -> ImportReport {
+            try await self.run(
+                "recordName,room,title,parent,recordChangeTag\n\(row)\n",
+                options: ImportOptions(recordType: "Note", keepsFields: true))
+        }
+        #expect(try await run("child,hall,,hall,1").unchanged == 1)
+        let report = try await run("child,hall,Child,hall,1")
+        #expect(report.saved == 1)
+        #expect(report.notes.contains { $0.hasPrefix("references in 'room' keep their action") })
+        #expect(try await fields(of: "child") == ["room": reference, "title": .string("Child")])
+        func parent() async throws -> Name? {
+            try await database().fetch([RecordID(recordName: "child")], desiredKeys: nil).first?.get().parent
+        }
+        #expect(try await parent() == "hall")
+        #expect(try await run("child,,Child,,1").saved == 1)
+        #expect(try await fields(of: "child") == ["title": .string("Child")])
+        #expect(try await parent() == nil)
+        let moved = try await run("child,,Child,hall,1")
+        #expect(moved.saved == 1 && moved.unchanged == 0)
+        #expect(try await parent() == "hall")
+    }
+
     @Test func withoutANameFieldEveryRowIsANewRecord() async throws {
         _ = try await run("a\n1\n1\n")
         _ = try await run("a\n1\n")

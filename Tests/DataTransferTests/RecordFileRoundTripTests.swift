@@ -121,14 +121,18 @@ import Testing
 
         let copy = try await database(of: InMemoryRecordEngine(), type)
         let folder = try TemporaryFolder()
-        let report = try await Importer(
-            [folder.write(file, to: "notes.csv")], options: ImportOptions(recordType: "Note", zoneID: Self.zoneID),
-            into: copy
-        ).run()
+        var options = ImportOptions(recordType: "Note", zoneID: Self.zoneID)
+        let url = try folder.write(file, to: "notes.csv")
+        let report = try await Importer([url], options: options, into: copy).run()
         #expect(report.saved == names.count)
         let copies = try await contents(of: copy, names)
         #expect(copies.map { $0.fields.bytes } == records.map { $0.fields.bytes })
         #expect(copies.map(\.parent) == records.map(\.parent))
+        // The same file has nothing to change.
+        options.keepsFields = true
+        let again = try await Importer([url], options: options, into: copy).run()
+        #expect(again.saved == 0 && again.unchanged == names.count)
+        #expect(try await contents(of: copy, names) == copies)
     }
 
     private func contents(of database: any RecordDatabase, _ names: [Name]) async throws -> [StoredRecord] {

@@ -177,7 +177,7 @@ package struct NoticeView: ViewModel {
         }
         let word = visit.fields[Self.undoField]
         let change = word.flatMap { visit.changes.change($0, at: visit.place) }
-        undo = change.map { Undo($0, back: visit.here, at: visit.place) }
+        undo = change.flatMap { $0.isUndone ? nil : Undo($0, back: visit.here, at: visit.place) }
         let told = change?.text(of: notice) ?? text
         let keeper = visit.connection == nil ? "this server" : "iCloud"
         self.text = word == Self.noUndo ? "\(told) It can’t be undone: \(keeper) keeps no earlier versions." : told

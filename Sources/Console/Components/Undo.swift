@@ -19,6 +19,7 @@ package final class UndoableChange: Sendable {
         /// The fields that the save of a single record named.
         var fields: [String] = []
         var isTooLarge = false
+        var leftByUndo: Int?
 
         /// - Returns: true for a record that was not noted before.
         @discardableResult mutating func add(_ recordID: RecordID) -> Bool {
@@ -56,12 +57,19 @@ package final class UndoableChange: Sendable {
     /// The changed records in the order of their first changes; empty if there are too many.
     package var recordIDs: [RecordID] { state.withLock { $0.recordIDs } }
     package var isTooLarge: Bool { state.withLock { $0.isTooLarge } }
+    /// The number of records that could not be brought back when the change was undone; `nil` unless it was.
+    package var leftByUndo: Int? { state.withLock { $0.leftByUndo } }
+    package var isUndone: Bool { leftByUndo != nil }
 
     /// The records that are deleted with others, perhaps in the background.
     fileprivate var cascaded: [RecordID: Dependent] { state.withLock { $0.cascaded } }
 
     /// The record with which a record was deleted; `nil` for one that was not deleted with another.
     package func root(of recordID: RecordID) -> RecordID? { state.withLock { $0.cascaded[recordID]?.root } }
+
+    fileprivate func noteUndone(except left: Int) {
+        state.withLock { $0.leftByUndo = left }
+    }
 
     /// - Parameter areRestored: true for records that were deleted before.
     fileprivate func note(_ recordIDs: some Sequence<RecordID>, areRestored: Bool = false) {
@@ -350,6 +358,7 @@ struct UndoWork: Sendable {
             let refused = try await pass(over: left, in: run)
             if refused.count == left.count {
                 for (recordID, error) in refused { add(recordID, error, to: run) }
+                change.noteUndone(except: run.now.problemCount)
                 return
             }
             // A record may need others that come back after it, or stay until others are deleted.
@@ -498,6 +507,8 @@ package enum UndoAction {
                 .notFound,
                 "This change can't be undone here any more; the histories of the records have the versions before it")
         }
+        // A page that was open before has the button still.
+        if change.isUndone { throw RecordError(.conflict, "This change was undone already") }
         let recordIDs = change.recordIDs
         let back = Place.local(visit.fields["back"]) ?? visit.place.link(Tab.query.rawValue)
         let run = BackgroundRun(

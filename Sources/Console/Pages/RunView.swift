@@ -18,7 +18,7 @@ package enum RunView {
             run.tab, PageHead(run.heading, actions: [.button(run.back.text, run.back.href)]),
             [
                 JobProgress(
-                    "run", outcome(run, state), announcement: "\(run.heading): ended", reloads: false,
+                    "run", outcome(run, state), announcement: "\(run.heading): ended", reloads: true,
                     phase: state.phase.map { Inline($0) },
                     bar: JobProgress.Bar(run.heading, done: isOver ? total : state.done, of: total, percent: percent),
                     figures(run, state), notes(run, state) + steps(run, state, visit) + problems(run, state))
@@ -28,6 +28,7 @@ package enum RunView {
     private static func outcome(_ run: BackgroundRun, _ state: BackgroundRun.State) -> JobProgress.Outcome {
         switch state.outcome {
         case nil: .running()
+        case _ where run.isUndone: .good("undone")
         case .done where state.problemCount == 0 || run.problems == .skippedRows: .good()
         case .done: .warn("done, with errors")
         case .cancelled: .warn("cancelled")
@@ -55,6 +56,10 @@ package enum RunView {
         if case .failed(let reason)? = state.outcome {
             notes.insert(Note(bad: "It stopped: \(reason)", "Completed changes remain."), at: 0)
         }
+        if let left = run.change?.leftByUndo {
+            let others = left == 0 ? "" : ", except for \(Digits.count(left, "record"))"
+            notes.insert(Paragraph("This \(run.changeNoun) was undone\(others)."), at: 0)
+        }
         if run.change?.isTooLarge == true {
             let limit = Digits.grouped(UndoableChange.recordLimit)
             notes.append(Paragraph("This change can’t be undone here: it has more than \(limit) records."))
@@ -71,6 +76,8 @@ package enum RunView {
                     button: "Cancel", buttonStyle: "danger", note: "Completed changes remain.")
             ]
         }
+        // What the job made is there no more.
+        if run.isUndone { return [] }
         let results = state.outcome == .done ? run.results.map { Frame.Link.button($0.text, $0.href) } : []
         let change = run.change.flatMap { visit.changes.change($0.id, at: visit.place) }
         guard let change, !change.recordIDs.isEmpty else { return results.isEmpty ? [] : [Paragraph.actions(results)] }
@@ -78,7 +85,7 @@ package enum RunView {
         return [
             Form(
                 .line, undo.action, hidden: undo.fields, [],
-                button: "Undo this \(run.tab == .importing ? "import" : "change")", links: results)
+                button: "Undo this \(run.changeNoun)", links: results)
         ]
     }
 
@@ -222,6 +229,8 @@ package final class BackgroundRun: Sendable {
 
     package var now: State { state.withLock { $0 } }
     package var isOver: Bool { state.withLock { $0.outcome != nil } }
+    fileprivate var isUndone: Bool { change?.isUndone ?? false }
+    fileprivate var changeNoun: String { tab == .importing ? "import" : "change" }
 
     package func update(_ change: (inout State) -> Void) {
         state.withLock { change(&$0) }

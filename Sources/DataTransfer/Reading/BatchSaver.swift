@@ -14,10 +14,16 @@ struct BatchSaver: Sendable {
     var assets: AssetSupplier?
     /// The number of records saved by an earlier pass, which this pass saves again; `nil` for the first pass.
     var savedBefore: Int?
+    /// True to save only what differs from the stored records.
+    var leavesUnchanged = false
+    /// False if a later pass sets the parents of the records. They count as changes all the same.
+    var setsParents = true
 
     /// The counts and refusals of a save.
     struct Outcome: Sendable {
         var saved = 0
+        /// The records that were left, because they have all values already.
+        var unchanged = 0
         /// The refused records, if refusals do not end the save, in line order. Limited to ``Importer/problemLimit``.
         var refused: [RowProblem] = []
         var refusedCount = 0
@@ -29,12 +35,12 @@ struct BatchSaver: Sendable {
     /// Saves all batches.
     /// - Parameters:
     ///   - next: creates the next batch; `nil` after the last one.
-    ///   - report: receives the number of records saved so far.
+    ///   - report: receives the counts so far.
     /// - Throws: `ImportError.stopped` for the first refusal in batch order; `ImportError.noAsset` if an asset's file
     ///   can't be read; `ImportError.brokenOff` if `next` throws after a record was saved, once the running batches
     ///   have ended, so that the counts are correct; the error of `next` before that; `CancellationError` on
     ///   cancellation, once the running batches have ended.
-    func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
+    func save(_ next: () throws -> SaveBatch?, report: (Outcome) -> Void) async throws -> Outcome {
         try await withThrowingTaskGroup(of: (number: Int, result: BatchResult).self) { group in
             var (started, running) = (0, 0)
             var outcome = Outcome()
@@ -64,6 +70,7 @@ struct BatchSaver: Sendable {
                 running -= 1
                 if result.isCancelled { (isDone, breakage) = (true, CancellationError()) }
                 outcome.saved += result.saved
+                outcome.unchanged += result.unchanged
                 outcome.refusedCount += result.refused.count
                 outcome.refused += result.refused.map {
                     RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason)
@@ -74,7 +81,7 @@ struct BatchSaver: Sendable {
                     outcome.keepFirst()
                 }
                 if let stop = result.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
-                report(outcome.saved)
+                report(outcome)
             }
             let saved = savedBefore ?? outcome.saved
             switch failure?.stop {
@@ -104,6 +111,7 @@ struct BatchSaver: Sendable {
 
     private struct BatchResult: Sendable {
         var saved = 0
+        var unchanged = 0
         /// The error that ends the save.
         var stop: Stop?
         /// True if the task was cancelled while the database was busy.
@@ -113,8 +121,41 @@ struct BatchSaver: Sendable {
         var relinked: [RowProblem] = []
     }
 
-    /// Saves one batch. Retries while the database is busy.
+    /// Saves one batch, or what of it differs from the stored records.
     private func send(_ batch: SaveBatch) async throws -> BatchResult {
+        if !leavesUnchanged { return try await write(batch) }
+        let changes: SaveBatch
+        do {
+            changes = try await differing(from: batch)
+        } catch is CancellationError {
+            return BatchResult(isCancelled: true)
+        } catch let error as RecordError {
+            return BatchResult(
+                stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
+        }
+        var result = changes.operations.isEmpty ? BatchResult() : try await write(changes)
+        result.unchanged = batch.operations.count - changes.operations.count
+        return result
+    }
+
+    /// The batch without what is stored already.
+    private func differing(from batch: SaveBatch) async throws -> SaveBatch {
+        var changes: [Name: RecordOperation] = [:]
+        for operation in batch.operations { if let name = operation.recordName { changes[name] = operation } }
+        let keys = Set(batch.operations.flatMap(\.fields.keys))
+        try await database.readStored(batch.operations.compactMap(\.recordName), in: batch.zoneID, desiredKeys: keys) {
+            let name = $0.recordID.recordName
+            changes[name] = try changes[name]?.differing(from: $0)
+        }
+        return batch.replacingOperations { operation in
+            guard let name = operation.recordName, var change = changes[name] else { return nil }
+            if !setsParents, case .record = change.parent { change.parent = .unchanged }
+            return change
+        }
+    }
+
+    /// Writes one batch. Retries while the database is busy.
+    private func write(_ batch: SaveBatch) async throws -> BatchResult {
         let operations: [RecordOperation]
         do {
             operations = try await assets?.supply(batch, through: database) ?? batch.operations
@@ -204,6 +245,58 @@ struct SaveBatch: Sendable {
         places.append((file, line))
         self.size += size
     }
+
+    /// The same batch with other operations; those without another one are left out.
+    func replacingOperations(_ other: (RecordOperation) -> RecordOperation?) -> SaveBatch {
+        var batch = SaveBatch(zoneID: zoneID)
+        for (operation, place) in zip(operations, places) {
+            guard let operation = other(operation) else { continue }
+            batch.add(operation, size: 0, file: place.file, line: place.line)
+        }
+        return batch
+    }
+}
+
+// MARK: - Differences
+
+extension RecordOperation {
+    /// The same save with only the fields that the stored record has not got already.
+    /// - Returns: `nil` if the save would change nothing.
+    func differing(from stored: StoredRecord) throws -> RecordOperation? {
+        // The database refuses another type.
+        guard recordType == stored.recordType else { return self }
+        let present = fields.isEmpty ? [:] : try stored.fields.values(of: Set(fields.keys))
+        let hasParent =
+            switch parent {
+            case .unchanged: true
+            case .cleared: stored.parent == nil
+            case .record(let name): stored.parent == name
+            }
+        var operation = self
+        operation.fields = fields.filter { !$0.value.isStored(as: present[$0.key]) }
+        if hasParent { operation.parent = .unchanged }
+        return operation.fields.isEmpty && hasParent ? nil : operation
+    }
+}
+
+extension FieldInput {
+    /// True if the field has this value. A reference that names only its target has what is stored of the same target,
+    /// so that its action stays.
+    fileprivate func isStored(as present: FieldValue?) -> Bool {
+        switch self {
+        case .cleared: return present == nil
+        case .tagged(let value, _, _), .untagged(let value, _):
+            guard let present else { return false }
+            if case .reference(let mine) = value, case .reference(let stored) = present,
+                mine == Reference(recordName: mine.recordName)
+            {
+                return mine.recordName == stored.recordName
+            }
+            // By their bytes, because equal strings may have different ones.
+            return FieldsText([Field(name: "value", value: value)])
+                == FieldsText([Field(name: "value", value: present)])
+        }
+    }
 }
 
 // MARK: - Database
@@ -220,6 +313,32 @@ extension RecordDatabase {
                 tries += 1
                 try await Task.sleep(for: .milliseconds(50 << tries))
             }
+        }
+    }
+
+    /// Reads the records that exist among some names. Only a few of them are in memory at a time.
+    /// - Throws: `RecordError` as ``RecordDatabase/fetch(_:desiredKeys:)`` does, and what `read` throws.
+    func readStored(
+        _ names: [Name], in zoneID: ZoneID, desiredKeys: Set<Name>?, _ read: (StoredRecord) throws -> Void
+    ) async throws {
+        var left = names[...]
+        while !left.isEmpty {
+            try Task.checkCancellation()
+            let asked = left.prefix(BatchModifier.operationLimit)
+            let results = try await fetch(
+                asked.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: desiredKeys,
+                bytesLimit: SaveBatch.sizeLimit)
+            var tooLarge: [Name] = []
+            for (name, result) in zip(asked, results) {
+                switch result {
+                case .success(let record): try read(record)
+                case .failure(let error) where error == .tooManyBytes: tooLarge.append(name)
+                case .failure: break
+                }
+            }
+            // The first record is returned whatever its size.
+            if tooLarge.count == asked.count { throw RecordError.tooManyBytes }
+            left = ArraySlice(tooLarge) + left.dropFirst(asked.count)
         }
     }
 

@@ -154,7 +154,9 @@ private struct Draft {
             }
             let reason = existing?.fields[name] == nil && asked == nil ? profile.textReason : nil
             fields.append(FieldSource(name: name, type: type, origin: .column(profile.name), reason: reason))
-            if export.isExport, profile.hasValue, let note = ExportColumns.note(on: type, column: profile.name) {
+            if export.isExport, profile.hasValue,
+                let note = ExportColumns.note(on: type, column: profile.name, keepsFields: options.keepsFields)
+            {
                 notes.append(note)
             }
         }
@@ -296,10 +298,12 @@ public struct ExportColumns {
     private static func list(_ names: [Name]) -> String { names.map(\.string).joined(separator: ", ") }
 
     /// A note on the part of a field's values that a CSV export omits; `nil` for most types.
-    static func note(on type: FieldType, column: Name) -> String? {
+    static func note(on type: FieldType, column: Name, keepsFields: Bool) -> String? {
         switch type.valueType {
         case .reference where !type.isList:
-            "references in '\(column)' get the action NONE, because the file has only their names"
+            keepsFields
+                ? "references in '\(column)' keep their action, and those to another record get NONE: the file has only their names"
+                : "references in '\(column)' get the action NONE, because the file has only their names"
         case .asset:
             "the file has no bytes for '\(column)': a record keeps the files that it has already, and with others it is refused"
         default: nil

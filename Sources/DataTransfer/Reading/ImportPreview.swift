@@ -38,6 +38,67 @@ public struct ImportPreview: Sendable {
     public let problemCount: Int
     /// The records that the first valid rows would become.
     public let samples: [Sample]
+    let plan: ImportPlan
+
+    /// True if the rows name zones, which an import leaves out.
+    public var leavesOutZones: Bool { ExportColumns.areOfExport(columns) && columns.contains("zoneName") }
+}
+
+/// How the rows of an import stand to the stored records.
+public struct ImportStanding: Sendable, Hashable {
+    public enum Row: Sendable, Hashable {
+        /// No record has the name.
+        case new
+        /// The record is there, and gets other values, or is replaced.
+        case changed
+        /// The record is there, and has all values of the row, so it is not saved.
+        case unchanged
+    }
+
+    /// The valid rows that were compared, in file order.
+    public internal(set) var rows: [Row]
+    /// True if these are all valid rows.
+    let isWhole: Bool
+    /// See ``ImportOptions/keepsFields``.
+    let keepsFields: Bool
+    /// The fields that existing records have and lose, because the file has no column for them; `parent` for the
+    /// parent.
+    public internal(set) var lost: Set<Name> = []
+    /// The number of existing records that lose something.
+    public internal(set) var losers = 0
+
+    /// The number of rows without a record of their name.
+    public var newCount: Int { rows.count { $0 == .new } }
+    public var changedCount: Int { rows.count { $0 == .changed } }
+    public var existingCount: Int { rows.count - newCount }
+
+    /// The maximum number of fields in ``loss``.
+    private static let namedLimit = 6
+
+    /// `1 new record, 10 existing: 2 changed, 8 unchanged`
+    public var summary: String {
+        let new = Self.count(newCount, "new record")
+        if existingCount == 0 { return part + new }
+        if !keepsFields { return "\(part)\(new), \(existingCount) replaced" }
+        let unchanged = existingCount - changedCount
+        return "\(part)\(new), \(existingCount) existing: \(changedCount) changed, \(unchanged) unchanged"
+    }
+
+    /// What existing records lose: `10 existing records lose author, room`; `nil` for nothing.
+    public var loss: String? {
+        if losers == 0 { return nil }
+        let names = lost.sorted().map(\.string)
+        let more = names.count - Self.namedLimit
+        let fields = names.prefix(Self.namedLimit).joined(separator: ", ")
+        let others = more > 0 ? " and \(Self.count(more, "more field"))" : ""
+        return "\(part)\(Self.count(losers, "existing record")) \(losers == 1 ? "loses" : "lose") \(fields)\(others)"
+    }
+
+    private var part: String { isWhole ? "" : "In the first \(Self.count(rows.count, "row")): " }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
 }
 
 // MARK: - Dry run
@@ -73,7 +134,55 @@ extension Importer {
             indexesMade: plan.indexesMade,
             notes: content.rowCount == 0 ? files.compactMap(\.guess) : plan.notes,
             goodRows: check.good, problems: check.problems, problemCount: check.problemCount,
-            samples: try samples(plan, limit: sampleLimit))
+            samples: try samples(plan, limit: sampleLimit), plan: plan)
+    }
+
+    /// Compares the first valid rows with the stored records.
+    /// - Parameters:
+    ///   - preview: the preview by an importer with the same files and options.
+    ///   - limit: the maximum number of rows.
+    /// - Returns: `nil` if the rows get new names, so that each of them is a new record.
+    /// - Throws: `ImportError` if the files can't be read; `RecordError` if the database can't; `CancellationError` if
+    ///   the task is cancelled.
+    public func standing(of preview: ImportPreview, limit: Int) async throws -> ImportStanding? {
+        guard preview.nameField != nil else { return nil }
+        let drafts = try drafts(preview.plan, limit: limit)
+        var standing = ImportStanding(
+            rows: Array(repeating: .new, count: drafts.count), isWhole: drafts.count == preview.goodRows,
+            keepsFields: options.keepsFields)
+        let names = drafts.compactMap(\.recordName)
+        let numbers = Dictionary(zip(names, drafts.indices), uniquingKeysWith: { first, _ in first })
+        let keys = options.keepsFields ? Set(preview.plan.fields.map(\.name)) : nil
+        do {
+            try await database.readStored(names, in: options.zoneID, desiredKeys: keys) { record in
+                guard let number = numbers[record.recordID.recordName] else { return }
+                if options.keepsFields {
+                    let change = try operation(for: drafts[number]).differing(from: record)
+                    standing.rows[number] = change == nil ? .unchanged : .changed
+                } else {
+                    let lost = try drafts[number].lost(from: record)
+                    standing.rows[number] = .changed
+                    standing.lost.formUnion(lost)
+                    if !lost.isEmpty { standing.losers += 1 }
+                }
+            }
+        } catch let error as RecordError where error.code == .zoneNotFound {
+            // The import creates the zone.
+        }
+        return standing
+    }
+
+    /// The records of the first valid rows, which have names.
+    private func drafts(_ plan: ImportPlan, limit: Int) throws -> [RowConverter.Draft] {
+        var converter = RowConverter(plan, files: files)
+        var rows = try FileRows(files)
+        var drafts: [RowConverter.Draft] = []
+        while drafts.count < limit, let (number, outcome) = try rows.next() {
+            try Task.checkCancellation()
+            guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
+            drafts.append(draft)
+        }
+        return drafts
     }
 
     /// The names of the columns, in the order of their first occurrence.
@@ -127,6 +236,15 @@ extension Importer {
             samples.append(ImportPreview.Sample(line: row.line, recordName: draft.recordName, values: values))
         }
         return samples
+    }
+}
+
+extension RowConverter.Draft {
+    /// The fields of a stored record that the row does not name, and its parent.
+    fileprivate func lost(from record: StoredRecord) throws -> Set<Name> {
+        var lost = Set(try record.fields.decoded().map(\.name)).subtracting(fields.keys).subtracting(cleared)
+        if record.parent != nil, parent == .unchanged { lost.insert("parent") }
+        return lost
     }
 }
 

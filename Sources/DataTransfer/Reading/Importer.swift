@@ -14,7 +14,7 @@ public struct Importer: Sendable {
 
     let files: [ImportFile]
     let options: ImportOptions
-    private let database: any RecordDatabase
+    let database: any RecordDatabase
 
     /// - Throws: `ImportError` if a file can't be read or its format is unknown.
     public init(_ files: [URL], options: ImportOptions, into database: any RecordDatabase) throws {
@@ -43,9 +43,9 @@ public struct Importer: Sendable {
             _ = try await database.require(.editSchema).edit([.addType(type)], because: .data)
         }
         let madeZone = try await database.makeZone(options.zoneID)
-        let saved = try await save(plan, of: check.good, progress)
+        let outcome = try await save(plan, of: check.good, progress)
         return ImportReport(
-            recordType: options.recordType, zoneID: options.zoneID, saved: saved,
+            recordType: options.recordType, zoneID: options.zoneID, saved: outcome.saved, unchanged: outcome.unchanged,
             fields: Dictionary(plan.fields.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first }),
             indexesMade: plan.indexesMade,
             madeType: plan.madeType, madeZone: madeZone, notes: plan.notes, skipped: check.problems,
@@ -152,16 +152,19 @@ public struct Importer: Sendable {
     }
 
     private func save(_ plan: ImportPlan, of total: Int, _ progress: @escaping (ImportProgress) -> Void) async throws
-        -> Int
+        -> BatchSaver.Outcome
     {
         var converter = RowConverter(plan, files: files)
         try checkUnchanged()
         var rows = try FileRows(files)
-        func report(_ saved: Int) {
-            progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved))
+        func report(_ outcome: BatchSaver.Outcome) {
+            let done = Double(outcome.saved + outcome.unchanged)
+            progress(ImportProgress(phase: .saving, fraction: done / Double(max(total, 1)), count: outcome.saved))
         }
-        report(0)
-        let outcome = try await BatchSaver(database: database).save(
+        report(BatchSaver.Outcome())
+        let saver = BatchSaver(
+            database: database, leavesUnchanged: options.keepsFields && plan.nameField != nil, setsParents: false)
+        let outcome = try await saver.save(
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
@@ -169,16 +172,26 @@ public struct Importer: Sendable {
                     guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else {
                         continue
                     }
-                    let operation = RecordOperation(
-                        .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString),
-                        recordType: options.recordType, fields: draft.fields)
-                    batch.add(operation, size: draft.size, file: files[number].path, line: row.line)
+                    batch.add(operation(for: draft), size: draft.size, file: files[number].path, line: row.line)
                 }
                 try rows.checkUnchanged()
                 return batch.operations.isEmpty ? nil : batch
             }, report: report)
         if plan.parentField != nil { try await saveParents(plan, after: outcome.saved) }
-        return outcome.saved
+        return outcome
+    }
+
+    /// The save of a row.
+    func operation(for draft: RowConverter.Draft) -> RecordOperation {
+        var operation = RecordOperation(
+            .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString), recordType: options.recordType,
+            fields: draft.fields)
+        if options.keepsFields {
+            operation.kind = .forceUpdate
+            operation.parent = draft.parent
+            for name in draft.cleared { operation.fields[name] = .cleared }
+        }
+        return operation
     }
 
     /// Sets the parents of records after all records are saved. This is necessary because batches may be saved in any
@@ -186,12 +199,13 @@ public struct Importer: Sendable {
     private func saveParents(_ plan: ImportPlan, after saved: Int) async throws {
         var converter = RowConverter(plan, files: files)
         var rows = try FileRows(files)
-        _ = try await BatchSaver(database: database, savedBefore: saved).save(
+        let saver = BatchSaver(database: database, savedBefore: saved, leavesUnchanged: options.keepsFields)
+        _ = try await saver.save(
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
                     guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number),
-                        let parent = draft.parent
+                        case .record(let parent) = draft.parent
                     else { continue }
                     let operation = RecordOperation(
                         .forceUpdate, recordName: draft.recordName, recordType: options.recordType,
@@ -205,7 +219,7 @@ public struct Importer: Sendable {
 }
 
 /// The rows of several files in sequence.
-private struct FileRows {
+struct FileRows {
     private let files: [ImportFile]
     private var number = 0
     private var reader: FileRowReader
@@ -256,11 +270,15 @@ public struct ImportOptions: Sendable {
     public var types: [Name: FieldType]
     /// True to import the valid rows of files that also contain invalid ones.
     public var skipsBadRows: Bool
+    /// True if existing records keep what the files do not have: fields without a column, and in JSON those without a
+    /// member. An empty cell and a null clear their field. Records that already have the values of their row are not
+    /// saved. Otherwise, records with the names of rows are replaced.
+    public var keepsFields: Bool
 
     public init(
         recordType: Name, zoneID: ZoneID = .default, format: FileFormat? = nil, nameField: Name? = nil,
         givesNewNames: Bool = false, indexes: [Name: Indexes] = [:], types: [Name: FieldType] = [:],
-        skipsBadRows: Bool = false
+        skipsBadRows: Bool = false, keepsFields: Bool = false
     ) {
         self.recordType = recordType
         self.zoneID = zoneID
@@ -270,6 +288,7 @@ public struct ImportOptions: Sendable {
         self.indexes = indexes
         self.types = types
         self.skipsBadRows = skipsBadRows
+        self.keepsFields = keepsFields
     }
 }
 
@@ -288,7 +307,7 @@ public struct ImportProgress: Sendable, Hashable {
     public var phase: Phase
     /// The completed fraction of the phase, from 0 to 1.
     public var fraction: Double
-    /// The number of rows read, or records saved, in this phase.
+    /// The number of rows read, or records saved, in this phase. Records that need no save do not count.
     public var count: Int
 
     public init(phase: Phase, fraction: Double, count: Int) {
@@ -346,6 +365,8 @@ public struct ImportReport: Sendable {
     public let zoneID: ZoneID
     /// The number of records saved.
     public var saved: Int
+    /// The number of records that had the values of their rows already, and were not saved.
+    public let unchanged: Int
     /// The types of the imported fields.
     public let fields: [Name: FieldType]
     /// The new indexes by field name, `recordName` first.

@@ -375,7 +375,7 @@ public struct Restorer: Sendable {
                 }
                 try file.checkUnchanged()
                 return batch
-            }, report: report)
+            }, report: { report($0.saved) })
     }
 
     /// The lines after the header.

@@ -16,8 +16,10 @@ struct RowConverter {
     struct Draft {
         /// `nil` if no column supplies the name.
         let recordName: Name?
-        let parent: Name?
+        let parent: RecordOperation.Parent
         let fields: [Name: FieldInput]
+        /// The fields for which the row has no value, but an empty cell or a null.
+        let cleared: [Name]
         /// The approximate size, in bytes.
         let size: Int
     }
@@ -26,16 +28,23 @@ struct RowConverter {
     mutating func record(of row: Row, in file: Int) throws(BadRow) -> Draft {
         var cells: [Name: Cell] = [:]
         cells.reserveCapacity(row.cells.count)
-        for (column, cell) in row.cells where !cell.isEmpty { cells[column] = cell }
+        var empty: Set<Name> = []
+        for (column, cell) in row.cells {
+            if cell.isEmpty { empty.insert(column) } else { cells[column] = cell }
+        }
         if let column = plan.errorField, let code = cells[column] {
             throw BadRow("the row has no record, but the error \(code.shown)")
         }
         let recordName = try recordName(cells)
-        let parent = try parent(cells)
+        let parent = try parent(cells, empty)
         var fields: [Name: FieldInput] = [:]
+        var cleared: [Name] = []
         var size = 0
         for source in plan.fields {
-            guard let value = try value(of: source, in: cells) else { continue }
+            guard let value = try value(of: source, in: cells) else {
+                if source.isEmpty(in: empty) { cleared.append(source.name) }
+                continue
+            }
             for case .reference(let reference) in value.elements { try check(reference.recordName) }
             fields[source.name] = FieldInput(value, isEncrypted: source.type.isEncrypted)
             size += source.name.utf8.count + value.roughSize
@@ -57,7 +66,7 @@ struct RowConverter {
             }
             places[recordName] = (file, row.line)
         }
-        return Draft(recordName: recordName, parent: parent, fields: fields, size: size)
+        return Draft(recordName: recordName, parent: parent, fields: fields, cleared: cleared, size: size)
     }
 
     private func recordName(_ cells: [Name: Cell]) throws(BadRow) -> Name? {
@@ -66,9 +75,10 @@ struct RowConverter {
         return try name(cell, of: nameField)
     }
 
-    private func parent(_ cells: [Name: Cell]) throws(BadRow) -> Name? {
-        guard let column = plan.parentField, let cell = cells[column] else { return nil }
-        return try name(cell, of: column)
+    private func parent(_ cells: [Name: Cell], _ empty: Set<Name>) throws(BadRow) -> RecordOperation.Parent {
+        guard let column = plan.parentField else { return .unchanged }
+        guard let cell = cells[column] else { return empty.contains(column) ? .cleared : .unchanged }
+        return .record(try name(cell, of: column))
     }
 
     private func name(_ cell: Cell, of column: Name) throws(BadRow) -> Name {
@@ -102,6 +112,16 @@ struct RowConverter {
             case (_?, nil): throw BadRow("the row has a '\(latitude)', but no '\(longitude)'")
             case (nil, _?): throw BadRow("the row has a '\(longitude)', but no '\(latitude)'")
             }
+        }
+    }
+}
+
+extension FieldSource {
+    /// True if a row has the columns of the field, and nothing in them.
+    fileprivate func isEmpty(in empty: Set<Name>) -> Bool {
+        switch origin {
+        case .column(let column): empty.contains(column)
+        case .coordinates(let latitude, let longitude): empty.contains(latitude) && empty.contains(longitude)
         }
     }
 }

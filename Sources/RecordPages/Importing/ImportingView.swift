@@ -13,6 +13,8 @@ package struct ImportingView: Page {
 
     /// The number of rows in the preview.
     static let sampleLimit = 10
+    /// The number of rows up to which all are compared with the stored records; of more, those that are shown.
+    static let comparedLimit = 1_000
     /// The maximum number of columns and notes in the preview. The import includes all columns.
     static let columnLimit = 200
 
@@ -40,6 +42,8 @@ package struct ImportingView: Page {
     struct SampleRow: ViewModel {
         let line: String
         let recordName: String?
+        /// `new`, or what becomes of the record that is there; `nil` if all rows get new names.
+        let standing: String?
         let cells: [TableValue]
     }
 
@@ -59,6 +63,10 @@ package struct ImportingView: Page {
         let nameFields: [Choice]
         /// True if the console chose the column with the record names.
         let isSuggested: Bool
+        /// What becomes of existing records; empty if all rows get new names.
+        let existing: [Choice]
+        /// True if the file names zones, which do not count.
+        let leavesOutZones: Bool
         /// True if the import may add indexes to a field of the preview.
         let offersIndexes: Bool
         let fields: [FieldRow]
@@ -66,6 +74,10 @@ package struct ImportingView: Page {
         let samples: [SampleRow]
         let notes: [String]
         let good: String
+        /// How many records are new, and how many are there.
+        let counts: String?
+        /// What existing records lose.
+        let loss: String?
         let problemTitle: String?
         let problems: [ProblemRow]
         let moreProblems: String?
@@ -98,8 +110,7 @@ package struct ImportingView: Page {
 
     init(
         _ form: ImportForm, _ upload: ImportUploads.Upload? = nil, _ preview: ImportPreview? = nil,
-        complaint: RecordError? = nil,
-        remark: String? = nil, visit: Visit
+        _ standing: ImportStanding? = nil, complaint: RecordError? = nil, remark: String? = nil, visit: Visit
     ) {
         let place = visit.place
         container = place.address.container.description
@@ -113,13 +124,13 @@ package struct ImportingView: Page {
         limit = Digits.bytes(Int64(ImportUploads.sizeLimit))
         self.complaint = complaint.map { PageError($0) }
         self.remark = remark
-        self.preview = upload.map { Preview(form, $0, preview, visit: visit) }
+        self.preview = upload.map { Preview(form, $0, preview, standing, visit: visit) }
         // The form names the zone.
         let whole = place.with { $0.zone = .unspecified }
         action = whole.link("importing/preview")
         run = whole.link("importing/run")
         command =
-            "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
+            "skylight import FILE --keep-fields --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
     }
 
     /// A note of an import as a sentence.
@@ -127,7 +138,10 @@ package struct ImportingView: Page {
 }
 
 extension ImportingView.Preview {
-    fileprivate init(_ form: ImportForm, _ upload: ImportUploads.Upload, _ preview: ImportPreview?, visit: Visit) {
+    fileprivate init(
+        _ form: ImportForm, _ upload: ImportUploads.Upload, _ preview: ImportPreview?, _ standing: ImportStanding?,
+        visit: Visit
+    ) {
         fileName = upload.fileName
         size = Digits.bytes(Int64(upload.size))
         self.upload = upload.id
@@ -139,6 +153,14 @@ extension ImportingView.Preview {
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
         offer = preview == nil || !visit.canEditSchema ? nil : form.offer(of: upload)
         isSuggested = form.nameField == nil && preview?.nameField != nil
+        existing =
+            preview?.nameField == nil
+            ? []
+            : [
+                Choice("keep", "keep what the file lacks", isSelected: !form.replacesRecords),
+                Choice(ImportForm.replace, "replace whole records", isSelected: form.replacesRecords),
+            ]
+        leavesOutZones = preview?.leavesOutZones ?? false
         let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
         moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map {
             "\($0) They are also imported."
@@ -152,9 +174,11 @@ extension ImportingView.Preview {
         }
         offersIndexes = fields.contains { !$0.indexes.isEmpty }
         let presenter = ValuePresenter(place: visit.place, zoneID: visit.place.zoneID ?? .default, links: nil)
-        samples = (preview?.samples ?? []).map { sample in
+        let rows = standing?.rows ?? []
+        samples = (preview?.samples ?? []).enumerated().map { number, sample in
             ImportingView.SampleRow(
                 line: String(sample.line), recordName: sample.recordName?.string,
+                standing: number < rows.count ? rows[number].word(replacing: form.replacesRecords) : nil,
                 cells: TableValue.row(
                     shown.map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) },
                     ["recordName"] + shown.map(\.fieldName.string)))
@@ -171,10 +195,11 @@ extension ImportingView.Preview {
         if offersIndexes, preview?.fields.contains(where: \.isNew) ?? false {
             notes.append("Ticked: the indexes that CloudKit adds by default. Untick those you don’t need.")
         }
-        if preview?.nameField != nil { notes.append("A record with the same name is replaced.") }
         self.notes = notes
         let goodRows = preview?.goodRows ?? 0
         good = Digits.count(goodRows, "row")
+        counts = rows.isEmpty ? nil : standing.map { "\($0.summary)." }
+        loss = standing?.loss
         let count = preview?.problemCount ?? 0
         problemTitle = count == 0 ? nil : "\(Digits.count(count, "row")) can’t be imported"
         problems = (preview?.problems ?? []).map { ImportingView.ProblemRow(line: String($0.line), reason: $0.reason) }
@@ -210,6 +235,16 @@ extension ImportingView.Preview {
     }
 }
 
+extension ImportStanding.Row {
+    fileprivate func word(replacing: Bool) -> String {
+        switch self {
+        case .new: "new"
+        case .changed: replacing ? "replaced" : "changed"
+        case .unchanged: "unchanged"
+        }
+    }
+}
+
 extension ImportingView.IndexTick {
     fileprivate static func all(of field: ImportPreview.Column, _ form: ImportForm, _ visit: Visit) -> [ImportingView
         .IndexTick]
@@ -236,6 +271,8 @@ struct ImportForm: Sendable {
     /// different value in each row.
     var nameField: String?
     var skipsBadRows: Bool
+    /// True to replace existing records; else they keep what the file lacks.
+    var replacesRecords: Bool
     var format: FileFormat?
     /// The ticked indexes.
     var indexes: [Name: Indexes]
@@ -247,6 +284,9 @@ struct ImportForm: Sendable {
     /// The form field of ticked indexes: `title:QUERYABLE`.
     static let indexField = "index"
     private static let offerField = "offered"
+    private static let existingField = "existing"
+    /// The choice to replace existing records.
+    static let replace = "replace"
     /// The form field of chosen types: `sku:STRING`.
     static let typeField = "column"
     /// The types that a column can be given.
@@ -256,6 +296,7 @@ struct ImportForm: Sendable {
         typeName = (fields["type"] ?? "").trimmingSpaces
         nameField = fields["nameField"]
         skipsBadRows = fields["skip"] != nil
+        replacesRecords = fields[Self.existingField] == Self.replace
         offer = fields[Self.offerField]
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
         types = fields.all(Self.typeField).reduce(into: [:]) { types, text in
@@ -282,14 +323,16 @@ struct ImportForm: Sendable {
     }
 
     /// Identifies the previewed import: it differs for another file, type, zone,
-    /// format, name column, column type or index, so the button can't start an import without a preview.
+    /// format, name column, treatment of existing records, column type or index, so the button can't start an import
+    /// without a preview.
     /// - Parameter nameField: the submitted value of the form.
     func mark(_ upload: ImportUploads.Upload, nameField: String, at place: Place) -> String {
         var mark = FNV1a()
         let zone = place.zoneID.map(place.zoneText) ?? ""
         let ticked = indexes.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.rawValue)" }.joined(separator: " ")
         let typed = types.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.wireName)" }.joined(separator: " ")
-        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, ticked, typed] {
+        let existing = replacesRecords ? Self.replace : ""
+        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, existing, ticked, typed] {
             mark.add(text: text)
         }
         return mark.text
@@ -307,7 +350,8 @@ struct ImportForm: Sendable {
             recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField,
             givesNewNames: nameField == nil, indexes: indexes,
             // The columns of an earlier file do not count.
-            types: types.filter { columns.contains($0.key) }, skipsBadRows: skipsBadRows)
+            types: types.filter { columns.contains($0.key) }, skipsBadRows: skipsBadRows,
+            keepsFields: !replacesRecords)
     }
 }
 
@@ -390,7 +434,8 @@ package struct ImportActions: Sendable {
             if visit.chosenZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
             let (ticked, preview) = try Self.preview(form, upload, visit)
-            return .page(ImportingView(ticked, upload, preview, remark: remark, visit: visit))
+            let standing = try await Self.standing(ticked, upload, preview, visit)
+            return .page(ImportingView(ticked, upload, preview, standing, remark: remark, visit: visit))
         } catch let error as RecordError {
             return .page(ImportingView(form, upload, complaint: error, visit: visit))
         }
@@ -423,7 +468,8 @@ package struct ImportActions: Sendable {
                 .badRequest,
                 "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again"
             )
-            return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
+            let standing = try await Self.standing(form, upload, preview, visit)
+            return .page(ImportingView(form, upload, preview, standing, complaint: error, visit: visit))
         }
         guard let zoneID = visit.chosenZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
         let options = form.options(zoneID, format: upload.format, columns: preview.columns)
@@ -467,7 +513,9 @@ package struct ImportActions: Sendable {
             let report = try await importer.run { progress in
                 run.update { state in
                     state.phase = progress.phase.words
-                    if progress.phase == .saving { (state.done, state.achieved) = (progress.count, progress.count) }
+                    guard progress.phase == .saving else { return }
+                    state.done = Int((progress.fraction * Double(state.total)).rounded())
+                    state.achieved = progress.count
                 }
             }
             for problem in report.skipped {
@@ -479,6 +527,12 @@ package struct ImportActions: Sendable {
                 (state.phase, state.done, state.achieved, state.problemCount) = (
                     nil, state.total, report.saved, report.skippedCount
                 )
+                if report.unchanged > 0 {
+                    let records = Digits.count(report.unchanged, "record")
+                    state.notes.append(
+                        "\(records) had the values of the file already, and \(report.unchanged == 1 ? "was" : "were") not saved again."
+                    )
+                }
                 state.notes += report.notes.prefix(ImportingView.columnLimit).map(ImportingView.sentence(of:))
                 if report.madeType { state.notes.append("The record type \(report.recordType) was created.") }
                 let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
@@ -522,6 +576,23 @@ package struct ImportActions: Sendable {
                 zoneID, format: upload.format, columns: try importer.columns(), suggested: suggested)
             return try Importer([upload.url], options: options, into: database).preview(
                 schema, sampleLimit: ImportingView.sampleLimit)
+        }
+    }
+
+    /// How the rows stand to the stored records: all of a short file, else those that the page shows.
+    private static func standing(
+        _ form: ImportForm, _ upload: ImportUploads.Upload, _ preview: ImportPreview, _ visit: Visit
+    ) async throws -> ImportStanding? {
+        let options = form.options(
+            visit.chosenZoneID ?? .default, format: upload.format, columns: preview.columns,
+            suggested: preview.nameField)
+        let limit =
+            preview.goodRows > ImportingView.comparedLimit ? ImportingView.sampleLimit : preview.goodRows
+        do {
+            let importer = try Importer([upload.url], options: options, into: visit.database)
+            return try await importer.standing(of: preview, limit: limit)
+        } catch let error as ImportError {
+            throw RecordError(.badRequest, error.description)
         }
     }
 

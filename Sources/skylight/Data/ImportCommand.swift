@@ -17,8 +17,10 @@ struct ImportCommand: AsyncParsableCommand {
             the cells, and be UTF-8, UTF-16 or Windows-1252 (Latin-1); the import says what it recognized.
 
             All rows are checked before the first is saved: if a row is bad, nothing is imported, except with --skip-bad-rows. A record with the \
-            same name is replaced. recordName becomes QUERYABLE, so that the console can list the records; other indexes are added only \
-            with --index.
+            same name is replaced. With --keep-fields, it keeps the fields that have no column, an empty cell clears its field, and a \
+            record that would not change is not saved. --dry-run says how many records are new, and what the others would lose.
+
+            recordName becomes QUERYABLE, so that the console can list the records; other indexes are added only with --index.
 
             A file from skylight export is recognized by its first line and has everything: container, environment, database, user, \
             zones, schema, and who created and modified each record when. It needs no options; those of the destination override it.
@@ -29,6 +31,9 @@ struct ImportCommand: AsyncParsableCommand {
               skylight import airports.csv --container iCloud.com.example.Air \\
                 --type Airport --name-field iata \\
                 --index name:SORTABLE --index location:QUERYABLE
+              skylight import renamed.csv --keep-fields --dry-run \\
+                --container iCloud.com.example.Air --type Airport
+                Shows how many airports would change.
               skylight import day1.ndjson day2.ndjson --type Event \\
                 --container iCloud.com.example.Log --zone Events
               skylight import chat.ndjson --container iCloud.com.example.Copy
@@ -74,6 +79,12 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Import the good rows of files that also have bad rows.")
     var skipBadRows = false
 
+    @Flag(help: "Let existing records keep the fields that the files lack. Without it, they are replaced.")
+    var keepFields = false
+
+    @Flag(help: "Change nothing; only show what would be imported, and what becomes of existing records.")
+    var dryRun = false
+
     @Option(help: ArgumentHelp("The folder with the bytes of an export's assets.", valueName: "dir"))
     var assets: String?
 
@@ -89,7 +100,7 @@ struct ImportCommand: AsyncParsableCommand {
         let others = [
             ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty),
             ("--column", !columns.isEmpty),
-            ("--skip-bad-rows", skipBadRows),
+            ("--skip-bad-rows", skipBadRows), ("--keep-fields", keepFields), ("--dry-run", dryRun),
         ]
         if let other = others.first(where: \.1)?.0 {
             throw CommandFailure(
@@ -111,22 +122,71 @@ struct ImportCommand: AsyncParsableCommand {
         let address = DatabaseAddress(
             container: container, environment: place.environment ?? .development, scope: place.scope ?? .private)
         try place.check(in: address.scope, needsZone: true)
+        if dryRun { return try await previewRows(as: recordType, at: address) }
         let report = try await store.withStore(isNew: true) { store in
-            var asked: [Name: Indexes] = [:]
-            for index in indexes { asked[index.fieldName, default: []].formUnion(index.indexes) }
-            let options = ImportOptions(
-                recordType: Name(recordType), zoneID: try await place.zoneID(in: store) ?? .default, format: format,
-                nameField: nameField.map { Name($0) }, indexes: asked,
-                types: Dictionary(columns.map { ($0.column, $0.type) }, uniquingKeysWith: { $1 }),
-                skipsBadRows: skipBadRows)
             let target = try await store.database(address, as: place.user)
+            let options = try await importOptions(recordType, in: store)
             let importer = try Importer(files.map { URL(filePath: $0) }, options: options, into: target)
             let bar = ProgressBar()
             defer { bar.finish() }
             return try await importer.run { bar.show($0) }
         }
-        store.output.say(lines: lines(report, at: address), notes: notes(report)) {
-            write(report, at: address, with: &$0)
+        let notes = skippedLines(report.skipped, report.skippedCount)
+        store.output.say(lines: lines(report, at: address), notes: notes) { write(report, at: address, with: &$0) }
+    }
+
+    private func importOptions(_ recordType: String, in store: any CommandData) async throws -> ImportOptions {
+        var asked: [Name: Indexes] = [:]
+        for index in indexes { asked[index.fieldName, default: []].formUnion(index.indexes) }
+        return ImportOptions(
+            recordType: Name(recordType), zoneID: try await place.zoneID(in: store) ?? .default, format: format,
+            nameField: nameField.map { Name($0) }, indexes: asked,
+            types: Dictionary(columns.map { ($0.column, $0.type) }, uniquingKeysWith: { $1 }),
+            skipsBadRows: skipBadRows, keepsFields: keepFields)
+    }
+
+    /// The number of rows that a dry run compares with the stored records.
+    private static let comparedLimit = 1_000
+
+    private func previewRows(as recordType: String, at address: DatabaseAddress) async throws {
+        let (zoneID, preview, standing) = try await store.withStore(isNew: false) { store in
+            let options = try await importOptions(recordType, in: store)
+            let target = try await store.database(address, as: place.user)
+            let importer = try Importer(files.map { URL(filePath: $0) }, options: options, into: target)
+            // A missing environment has no records, and must not be created by the check.
+            let isThere = try await store.engine.has(address.container, address.environment)
+            let schema = isThere ? try await target.require(.showSchema).schema() : Schema()
+            let preview = try importer.preview(schema, sampleLimit: 0)
+            if preview.problemCount > 0, !skipBadRows || preview.goodRows == 0 {
+                throw ImportError.badRows(preview.problems, total: preview.problemCount, others: preview.goodRows)
+            }
+            let standing = isThere ? try await importer.standing(of: preview, limit: Self.comparedLimit) : nil
+            return (options.zoneID, preview, standing)
+        }
+        let fields = Dictionary(preview.fields.map { ($0.fieldName, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let count = preview.goodRows == 1 ? "1 record" : "\(Output.grouped(preview.goodRows)) records"
+        let new = preview.goodRows == 1 ? "1 new record" : "\(Output.grouped(preview.goodRows)) new records"
+        var lines = [
+            "Would import \(count) of type \(recordType) into \(Self.place(zoneID, of: address)). Nothing was changed.",
+            Self.line(fields), Self.line(preview.indexesMade, label: "Indexes to add"),
+            "Records: \(standing?.summary ?? new)",
+        ]
+        if let loss = standing?.loss { lines.append(loss) }
+        lines += preview.notes.map { "Note: \($0)" }
+        store.output.say(lines: lines, notes: skippedLines(preview.problems, preview.problemCount)) { writer in
+            writer.member("dryRun", true)
+            writer.member("rows", Int64(preview.goodRows))
+            write(Name(recordType), zoneID, fields, preview.indexesMade, at: address, with: &writer)
+            writer.member("madeType", preview.madeType)
+            writer.member("compared", Int64(standing?.rows.count ?? preview.goodRows))
+            writer.member("new", Int64(standing?.newCount ?? preview.goodRows))
+            writer.member("existing", Int64(standing?.existingCount ?? 0))
+            writer.member("changed", Int64(standing?.changedCount ?? 0))
+            writer.member("losers", Int64(standing?.losers ?? 0))
+            writer.member("lost", values: standing?.lost.sorted() ?? []) { $0.value($1) }
+            writer.member("notes", values: preview.notes) { $0.value($1) }
+            writer.member("skippedCount", Int64(preview.problemCount))
+            writer.member("skipped") { $0.value(preview.problems) }
         }
     }
 
@@ -233,43 +293,65 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func lines(_ report: ImportReport, at address: DatabaseAddress) -> [String] {
-        let database = "the \(address.scope.rawValue) database"
-        let place = report.zoneID.isDefault ? database : "zone \(report.zoneID.zoneName) of \(database)"
-        let fields = report.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.schemaName)" }
-        let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
-        return [
-            "Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place) of "
-                + "\(address.container) (\(address.environment.rawValue)).",
-            "Fields: \(fields.joined(separator: ", "))",
-            "Indexes added: \(made.isEmpty ? "none" : made.joined(separator: ", "))",
-        ] + (report.madeZone ? ["Zone created: \(report.zoneID.zoneName)"] : []) + report.notes.map { "Note: \($0)" }
+        let place = Self.place(report.zoneID, of: address)
+        var lines = [
+            "Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place).",
+            Self.line(report.fields), Self.line(report.indexesMade, label: "Indexes added"),
+        ]
+        if report.unchanged > 0 { lines.append("Unchanged: \(Output.grouped(report.unchanged))") }
+        if report.madeZone { lines.append("Zone created: \(report.zoneID.zoneName)") }
+        return lines + report.notes.map { "Note: \($0)" }
     }
 
-    private func notes(_ report: ImportReport) -> [String] {
-        if report.skippedCount == 0 { return [] }
-        let more = report.skippedCount - report.skipped.count
-        return ["Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):"]
-            + report.skipped.map { "  \($0)" } + (more > 0 ? ["  … and \(more) more"] : [])
+    private static func place(_ zoneID: ZoneID, of address: DatabaseAddress) -> String {
+        let database =
+            "the \(address.scope.rawValue) database of \(address.container) (\(address.environment.rawValue))"
+        return zoneID.isDefault ? database : "zone \(zoneID.zoneName) of \(database)"
     }
 
-    private func write(_ report: ImportReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
-        writer.member("saved", Int64(report.saved))
-        writer.member("recordType", report.recordType)
+    private static func line(_ fields: [Name: FieldType]) -> String {
+        let fields = fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.schemaName)" }
+        return "Fields: \(fields.joined(separator: ", "))"
+    }
+
+    private static func line(_ indexes: [ImportReport.MadeIndex], label: String) -> String {
+        let made = indexes.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
+        return "\(label): \(made.isEmpty ? "none" : made.joined(separator: ", "))"
+    }
+
+    private func skippedLines(_ problems: [RowProblem], _ count: Int) -> [String] {
+        if count == 0 { return [] }
+        let more = count - problems.count
+        return ["Left out \(Output.grouped(count)) bad row\(count == 1 ? "" : "s"):"]
+            + problems.map { "  \($0)" } + (more > 0 ? ["  … and \(more) more"] : [])
+    }
+
+    private func write(
+        _ recordType: Name, _ zoneID: ZoneID, _ fields: [Name: FieldType], _ indexes: [ImportReport.MadeIndex],
+        at address: DatabaseAddress, with writer: inout JSONWriter
+    ) {
+        writer.member("recordType", recordType)
         writer.member("container", address.container.description)
         writer.member("environment", address.environment.rawValue)
         writer.member("database", address.scope.rawValue)
-        writer.member("zoneName", report.zoneID.zoneName)
+        writer.member("zoneName", zoneID.zoneName)
         writer.name("fields")
         writer.object { writer in
-            for (name, type) in report.fields.sorted(by: { $0.key < $1.key }) { writer.member(name, type.wireName) }
+            for (name, type) in fields.sorted(by: { $0.key < $1.key }) { writer.member(name, type.wireName) }
         }
         writer.name("indexesMade")
         writer.object { writer in
-            for made in report.indexesMade {
+            for made in indexes {
                 writer.name(made.fieldName)
                 writer.array { writer in for name in made.indexes.names { writer.value(name) } }
             }
         }
+    }
+
+    private func write(_ report: ImportReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
+        writer.member("saved", Int64(report.saved))
+        writer.member("unchanged", Int64(report.unchanged))
+        write(report.recordType, report.zoneID, report.fields, report.indexesMade, at: address, with: &writer)
         writer.member("madeType", report.madeType)
         writer.member("madeZone", report.madeZone)
         writer.member("notes", values: report.notes) { $0.value($1) }

@@ -56,7 +56,7 @@ import Testing
                 "a preview changes nothing")
             let chosen = [("upload", try upload(page)), ("type", "Airport"), ("zone", "Notes"), ("nameField", "iata")]
             let named = EditStage.text(try await send(stage, "importing/preview", chosen))
-            #expect(named.contains("A record with the same name is replaced."))
+            #expect(named.contains("<p>2 new records.</p>") && named.contains(#"SEA <span class="pill">new</span>"#))
             let fields = chosen + [("previewed", try mark(named))]
             let begun = try await send(stage, "importing/run", fields)
             let over = try await stage.end(begun)
@@ -123,7 +123,7 @@ import Testing
             #expect(
                 page.contains(note) && page.contains("2 rows will become records")
                     && !page.contains("can’t be imported"))
-            #expect(page.contains("References in &#39;room&#39; get the action NONE"))
+            #expect(page.contains("References in &#39;room&#39; keep their action"))
             let begun = try await send(
                 stage, "importing/run",
                 chosen + [("upload", try upload(page)), ("previewed", try mark(page)), ("nameField", "recordName")])
@@ -133,6 +133,80 @@ import Testing
             #expect(try await stage.values("full", in: other) == fields)
             #expect(try await stage.values("empty", in: other) == [:])
             #expect(try await stage.record("empty", in: other).parent == "full")
+        }
+    }
+
+    /// A file with some of the fields changes these alone, unless the user replaces whole records.
+    @Test func existingRecordsKeepWhatTheFileLacks() async throws {
+        try await EditStage.run { stage in
+            for number in 1...3 {
+                let fields: [Name: FieldValue] = [
+                    "title": .string("Note \(number)"), "rank": .int64(1), "weight": .double(2),
+                ]
+                try await stage.save(Name("n\(number)"), fields)
+            }
+            let rows = "recordName,title\nn1,Note 1\nn2,Other\nn3,Note 3\nn4,Note 4\n"
+            let form = [("type", "Note"), ("zone", "Notes")]
+            let page = EditStage.text(try await send(stage, "importing/preview", form, file: ("notes.csv", rows)))
+            #expect(page.contains(#"<option value="keep" selected>keep what the file lacks</option>"#))
+            #expect(page.contains("<p>1 new record, 3 existing: 1 changed, 2 unchanged.</p>"))
+            for (name, standing) in [("n1", "unchanged"), ("n2", "changed"), ("n4", "new")] {
+                #expect(page.contains("\(name) <span class=\"pill\">\(standing)</span>"), "\(name)")
+            }
+            #expect(!page.contains("id=\"loss\"") && !page.contains("zoneName is ignored"))
+            let chosen = form + [("upload", try upload(page)), ("nameField", "recordName")]
+            let replacing = chosen + [("existing", "replace")]
+            let warned = EditStage.text(try await send(stage, "importing/preview", replacing))
+            #expect(warned.contains("<p>1 new record, 3 replaced.</p>"))
+            #expect(
+                warned.contains(#"<span class="warn" id="loss">3 existing records lose rank, weight</span>"#)
+                    && warned.contains(#"aria-describedby="loss">Import 4 records"#))
+            // What was not previewed is not imported.
+            let stale = EditStage.text(
+                try await send(stage, "importing/run", replacing + [("previewed", try mark(page))]))
+            #expect(stale.contains("Nothing was imported"))
+            let before = try await stage.record("n1").recordChangeTag
+            let over = try await stage.end(
+                try await send(stage, "importing/run", chosen + [("previewed", try mark(page))]))
+            #expect(
+                over.contains("<dt>saved</dt><dd>2 <small>of 4</small></dd>")
+                    && over.contains("2 records had the values of the file already, and were not saved again."))
+            #expect(try await stage.record("n1").recordChangeTag == before)
+            #expect(
+                try await stage.values("n2") == ["title": .string("Other"), "rank": .int64(1), "weight": .double(2)])
+            // The choice to replace takes away what the page said.
+            let again = EditStage.text(
+                try await send(
+                    stage, "importing/preview", form + [("existing", "replace")], file: ("notes.csv", rows)))
+            let sent =
+                form + [
+                    ("existing", "replace"), ("upload", try upload(again)), ("nameField", "recordName"),
+                    ("previewed", try mark(again)),
+                ]
+            _ = try await stage.end(try await send(stage, "importing/run", sent))
+            #expect(try await stage.values("n1") == ["title": .string("Note 1")])
+        }
+    }
+
+    /// Of many rows, those that the page shows are compared.
+    @Test func ofManyRowsTheShownOnesAreCompared() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("n1", ["title": .string("a"), "rank": .int64(1)])
+            let rows = "recordName,title\n" + (1...1_001).map { "n\($0),b\n" }.joined()
+            let form = [("type", "Note"), ("zone", "Notes"), ("existing", "replace")]
+            let page = EditStage.text(try await send(stage, "importing/preview", form, file: ("notes.csv", rows)))
+            #expect(page.contains("In the first 10 rows: 9 new records, 1 replaced."))
+            #expect(page.contains("In the first 10 rows: 1 existing record loses rank"))
+        }
+    }
+
+    @Test func aColumnOfZonesIsSaidToBeIgnored() async throws {
+        try await EditStage.run { stage in
+            let rows = "recordName,zoneName,title,recordChangeTag\na,Other,A,1\n"
+            let page = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", rows)))
+            #expect(page.contains("for all rows: the file’s zoneName is ignored"))
         }
     }
 
