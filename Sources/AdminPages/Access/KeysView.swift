@@ -381,7 +381,7 @@ private func made(_ token: APIToken, _ secret: String, _ visit: Visit) -> Compon
                     ),
                     CodeBlock(
                         "A request with the token",
-                        "curl '\(.origin)\(base)/records/lookup?ckAPIToken=\(secret)' -d '{\"records\":[{\"recordName\":\"a-record\"}]}'"
+                        "curl '\(.origin(visit.server))\(base)/records/lookup?ckAPIToken=\(secret)' -d '{\"records\":[{\"recordName\":\"a-record\"}]}'"
                     ),
                 ]),
             Section(
@@ -392,7 +392,7 @@ private func made(_ token: APIToken, _ secret: String, _ visit: Visit) -> Compon
                     ),
                     CodeBlock(
                         "A request that asks who signed in",
-                        "curl '\(.origin)\(base)/users/caller?ckAPIToken=\(secret)'"),
+                        "curl '\(.origin(visit.server))\(base)/users/caller?ckAPIToken=\(secret)'"),
                 ]),
             Paragraph.actions([.go("I have copied it", back)]),
         ])
@@ -421,7 +421,7 @@ private func made(_ key: ServerKey, _ visit: Visit) -> ComponentPage {
                         date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
                         hash=$(printf '' | openssl dgst -sha256 -binary | base64)
                         signature=$(printf '%s:%s:%s' "$date" "$hash" "$target" | openssl dgst -sha256 -sign eckey.pem | base64 | tr -d '\n')
-                        curl "\#(.origin)$target" \
+                        curl "\#(.origin(visit.server))$target" \
                           -H 'X-Apple-CloudKit-Request-KeyID: \#(key.keyID)' \
                           -H "X-Apple-CloudKit-Request-ISO8601Date: $date" \
                           -H "X-Apple-CloudKit-Request-SignatureV1: $signature"
