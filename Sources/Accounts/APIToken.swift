@@ -69,22 +69,38 @@ extension Accounts {
         named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String],
         callback: String?
     ) async throws -> (token: APIToken, secret: String) {
+        try await makeAPIToken(
+            named: name, container: container, environment: environment, allowedOrigins: allowedOrigins,
+            callback: callback, id: nil)
+    }
+
+    /// Creates the API token of a form, which makes one token also if it is sent twice.
+    /// - Parameter wanted: the ``freeTokenID()`` of the form. Another token is made if one of another name has it.
+    /// - Throws: `RecordError` EXISTS if the form was sent before, and like the method without an ID.
+    public func makeAPIToken(
+        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String],
+        callback: String?, id wanted: String?
+    ) async throws -> (token: APIToken, secret: String) {
         let name = name.trimmingWhiteSpace
         try Self.checkName(name, of: "API token")
+        let shown = name.isEmpty ? "API token" : name
+        let wanted = wanted.flatMap { Hexadecimal.bytes(of: $0.utf8)?.count == 4 ? $0 : nil }
         let origins = try WebAddress.origins(allowedOrigins)
         let callback = try callback.map(\.trimmingWhiteSpace).flatMap { $0.isEmpty ? nil : $0 }.map(WebAddress.callback)
         let secret = Hexadecimal.text(of: [UInt8].random(32))
         let hash = Self.hash(ofSecret: secret)
         let token = try await queue.write { [self] database in
             let tokens = credentials.withLock { $0.tokens }
+            if let wanted, tokens[wanted]?.name == shown {
+                throw Records.RecordError(.exists, "The API token '\(wanted)' is created already")
+            }
             guard tokens.values.count(where: \.isLive) < APIToken.countLimit else {
                 throw Records.RecordError(
                     .badRequest, "There are \(APIToken.countLimit) API tokens, which is the limit; revoke one first")
             }
-            let id = Self.newID(besides: tokens)
+            let id = wanted.flatMap { tokens[$0] == nil ? $0 : nil } ?? Self.newID(besides: tokens)
             let token = APIToken(
-                id: id, name: name.isEmpty ? "API token" : name, container: container, environment: environment,
-                allowedOrigins: origins,
+                id: id, name: shown, container: container, environment: environment, allowedOrigins: origins,
                 callback: callback, made: Timestamp(Date()), lastUsed: nil, revoked: nil)
             try database.execute(
                 sql: """
@@ -107,6 +123,9 @@ extension Accounts {
         }
         return (token, secret)
     }
+
+    /// An ID for a new token.
+    public func freeTokenID() -> String { credentials.withLock { Self.newID(besides: $0.tokens) } }
 
     /// All API tokens including revoked ones, newest first.
     public func apiTokens() -> [APIToken] {

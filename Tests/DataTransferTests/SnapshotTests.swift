@@ -458,6 +458,34 @@ import Testing
         await place.close()
     }
 
+    @Test func aPlanHasWhatTheRestorationDoesToTheSchema() async throws {
+        let place = try place()
+        try await fill(place)
+        let editing = try await place.database(nil).require(.editSchema)
+        let deployed = try await place.database(nil).require(.showSchema).schema()
+        let index = CompositeIndex(filter: .custom("text"), sort: .system(.modTime))
+        _ = try await editing.edit([.addCompositeIndex(index, in: "Note")])
+        let first = try await place.snapshots.save("First", of: place.source())
+        _ = try await editing.edit([.removeCompositeIndex(index, in: "Note")])
+        try await place.save("pin", "x", type: "Pin")
+        let restorer = try SnapshotRestorer(first, in: place.snapshots, into: await place.source(production: deployed))
+        let plan = try await restorer.plan()
+        #expect(plan.schema.lines.count == 1 && plan.otherSchemaChanges.count == 1, "\(plan.otherSchemaChanges)")
+        #expect(try await restorer.run().schemaChanges == plan.schemaChanges)
+        #expect(try await restorer.plan().isEmpty)
+
+        // A field that development has no more stays away, though production has it.
+        _ = try await editing.edit([.removeField("text", in: "Note")])
+        let second = try await place.snapshots.save("Second", of: place.source())
+        try await place.delete("two")
+        let other = try SnapshotRestorer(second, in: place.snapshots, into: await place.source(production: deployed))
+        #expect(try await other.plan().schemaChanges == 0)
+        #expect(try await other.run().schemaChanges == 0)
+        #expect(try await place.names() == ["one", "three", "two"])
+        #expect(try await place.database(nil).require(.showSchema).schema().types["Note"]?.fields["text"] == nil)
+        await place.close()
+    }
+
     private func bytes(of snapshot: Snapshot) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         try await SnapshotArchive(snapshot).write { bytes += $0 }

@@ -78,6 +78,8 @@ package enum KeysView {
                     [
                         Form(
                             .grid, place.link("keys/token"),
+                            // Answers the form once, also if its answer is loaded again.
+                            hidden: [Frame.Hidden(name: "token", value: visit.accounts.freeTokenID())],
                             [
                                 FormField(
                                     .text, "name", "Name", id: "token-name", value: draft?.fields["name"],
@@ -150,6 +152,7 @@ package enum KeysView {
 
     private static func sessions(_ visit: Visit) -> Section {
         let (place, now) = (visit.place, Timestamp.now())
+        let isOpen = visit.console.access.mode == .open
         let sessions = visit.accounts.webAuthSessions().filter { place.isOf($0.container, $0.environment) }
         let tokenNames = Dictionary(
             visit.accounts.apiTokens().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
@@ -180,8 +183,9 @@ package enum KeysView {
                             ], session.isLive(at: now) ? nil : .ended)
                     },
                     nothing: EmptyState(
-                        sentence:
-                            "Nobody has signed in yet. A request that needs a user and has none gets status 421 and a link to sign in."
+                        sentence: isOpen
+                            ? "Nobody has signed in yet. This server is open, so a request needs no sign-in. With `--auth required`, one that needs a user gets status 421 and a link to sign in."
+                            : "Nobody has signed in yet. A request that needs a user and has none gets status 421 and a link to sign in."
                     ), more: more(sessions.count, "skylight token list --web-auth")),
             ])
     }
@@ -242,8 +246,13 @@ package enum KeyActions {
             let (token, secret) = try await visit.accounts.makeAPIToken(
                 named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container,
                 environment: address.environment,
-                allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmingSpaces)
+                allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmingSpaces,
+                id: visit.fields.text("token"))
             return .page(made(token, secret, visit))
+        } catch let error as RecordError where error.code == .exists {
+            // The form was sent before: the answer to it was loaded again.
+            guard case .token(let token) = try Target(visit) else { throw error }
+            return .page(madeBefore(token, visit))
         } catch let error as RecordError where error.code == .badRequest {
             return .page(
                 try KeysView.load(
@@ -362,6 +371,7 @@ package enum KeyActions {
 private func made(_ token: APIToken, _ secret: String, _ visit: Visit) -> ComponentPage {
     let back = visit.place.link("keys")
     let base = "/database/1/\(token.container)/\(token.environment.rawValue)/public"
+    let isOpen = visit.console.access.mode == .open
     return ComponentPage(
         .keys,
         PageHead(
@@ -377,24 +387,49 @@ private func made(_ token: APIToken, _ secret: String, _ visit: Visit) -> Compon
                 "read", "Read with it",
                 [
                     Paragraph(
-                        "The response has the record with that name in the public database, or NOT_FOUND. Both mean that the token works."
+                        isOpen
+                            ? "This server is open: it answers this request without a token too, and ignores one that it does not know. Started with `--auth required`, it asks for one."
+                            : "The response has the record with that name in the public database, or NOT_FOUND. Both mean that the token works."
                     ),
                     CodeBlock(
                         "A request with the token",
-                        "curl '\(.origin)\(base)/records/lookup?ckAPIToken=\(secret)' -d '{\"records\":[{\"recordName\":\"a-record\"}]}'"
+                        "curl '\(.origin(visit.server))\(base)/records/lookup?ckAPIToken=\(secret)' -d '{\"records\":[{\"recordName\":\"a-record\"}]}'"
                     ),
                 ]),
             Section(
                 "sign-in", "Sign in a user",
                 [
                     Paragraph(
-                        "A request that needs a user gets status 421 and a `redirectURL`. Open it, choose a user, and send the returned token as `ckWebAuthToken`, percent-encoded."
+                        isOpen
+                            ? "This server is open: a request without a sign-in acts as the user in `X-Skylight-User`, or as the developer. `skylight token create-web-auth` signs a user in; send its token as `ckWebAuthToken`, percent-encoded. With `--auth required`, a request that needs a user gets status 421 and a `redirectURL`, whose page signs one in."
+                            : "A request that needs a user gets status 421 and a `redirectURL`. Open it, choose a user, and send the returned token as `ckWebAuthToken`, percent-encoded."
                     ),
                     CodeBlock(
-                        "A request that asks who signed in",
-                        "curl '\(.origin)\(base)/users/caller?ckAPIToken=\(secret)'"),
+                        isOpen ? "A request that asks who it acts as" : "A request that asks who signed in",
+                        "curl '\(.origin(visit.server))\(base)/users/caller?ckAPIToken=\(secret)'"),
                 ]),
             Paragraph.actions([.go("I have copied it", back)]),
+        ])
+}
+
+/// The page of an API token whose form is sent again. It has no value to show.
+private func madeBefore(_ token: APIToken, _ visit: Visit) -> ComponentPage {
+    let back = visit.place.link("keys")
+    return ComponentPage(
+        .keys,
+        PageHead(
+            "The API token ‘\(token.name)’ was created", crumb: .link("Keys", back),
+            [
+                "For \(token.container.description) in \(token.environment.inline). Its ID here is \(.code(token.id))."
+            ]),
+        [
+            Note(
+                warning: "Its value was shown once, and can't be shown again.",
+                "If nobody copied it, revoke it and create another."),
+            Paragraph.actions([
+                .go("Back to all keys", back),
+                .button("Revoke…", visit.place.link("keys/revoke", [("token", token.id)])),
+            ]),
         ])
 }
 
@@ -421,7 +456,7 @@ private func made(_ key: ServerKey, _ visit: Visit) -> ComponentPage {
                         date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
                         hash=$(printf '' | openssl dgst -sha256 -binary | base64)
                         signature=$(printf '%s:%s:%s' "$date" "$hash" "$target" | openssl dgst -sha256 -sign eckey.pem | base64 | tr -d '\n')
-                        curl "\#(.origin)$target" \
+                        curl "\#(.origin(visit.server))$target" \
                           -H 'X-Apple-CloudKit-Request-KeyID: \#(key.keyID)' \
                           -H "X-Apple-CloudKit-Request-ISO8601Date: $date" \
                           -H "X-Apple-CloudKit-Request-SignatureV1: $signature"

@@ -1,6 +1,7 @@
 internal import Accounts
 package import Console
 internal import HTTPServing
+internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
@@ -13,7 +14,9 @@ package enum UsersView {
     /// The number of changes to read at each end of the feeds, for the dates.
     private static let changes = 200
 
-    package static func load(_ visit: Visit) async throws -> ComponentPage {
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await load(visit, refused: nil) }
+
+    private static func load(_ visit: Visit, refused: RefusedForm?) async throws -> ComponentPage {
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
         // A container in iCloud has one user here: the one who signed in.
         let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
@@ -39,7 +42,7 @@ package enum UsersView {
             ? "choose a user with the header `X-Skylight-User`, or with the token of a sign-in"
             : "act as the signed-in user"
         return ComponentPage(
-            .users,
+            .users, status: refused == nil ? .ok : .badRequest,
             PageHead(
                 Tab.users.title,
                 [
@@ -50,15 +53,17 @@ package enum UsersView {
                         .line, visit.place.link("users/add"),
                         [
                             FormField(
-                                .name, "name", "New user", placeholder: "Grace Hopper", limit: Accounts.nameLimit,
+                                .name, "name", "New user", value: refused?.typed, placeholder: "Grace Hopper",
+                                limit: Accounts.nameLimit,
                                 isRequired: true),
                             FormField(
-                                .email, "email", "E-mail, if any", placeholder: "grace@example.com",
+                                .email, "email", "E-mail, if any",
+                                value: refused == nil ? nil : visit.fields["email"], placeholder: "grace@example.com",
                                 limit: Accounts.emailAddressLimit, isLabelled: false),
                         ], button: "Add"),
                     .search(Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found),
                 ]),
-            [
+            (refused.map { [Note($0)] } ?? []) + [
                 Table(
                     "Users of the server", style: .cards,
                     ["user"] + UserData.shown(existing, visit).map { .column($0.rawValue, "userdata") } + [
@@ -131,12 +136,18 @@ package enum UsersView {
         }
     }
 
-    package static func add(_ visit: Visit) async throws -> String {
-        guard let name = visit.fields["name"]?.trimmingSpaces, !name.isEmpty else {
-            throw RecordError(.badRequest, "A user needs a name, such as Grace Hopper, or a handle, such as grace")
+    package static func add(_ visit: Visit) async throws -> Answer {
+        let name = visit.fields["name"]?.trimmingSpaces ?? ""
+        do {
+            if name.isEmpty {
+                throw RecordError(.badRequest, "A user needs a name, such as Grace Hopper, or a handle, such as grace")
+            }
+            _ = try await UserCreation.make(
+                name, emailAddress: visit.fields["email"]?.trimmingSpaces, in: visit.accounts)
+            return .redirect(visit.place.link("users", [Notice.userAdded.parameter]))
+        } catch let error as RecordError where [.badRequest, .exists].contains(error.code) {
+            return .page(try await load(visit, refused: RefusedForm(error, typed: name)))
         }
-        _ = try await UserCreation.make(name, emailAddress: visit.fields["email"]?.trimmingSpaces, in: visit.accounts)
-        return visit.place.link("users", [Notice.userAdded.parameter])
     }
 }
 

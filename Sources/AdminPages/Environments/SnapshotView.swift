@@ -54,9 +54,11 @@ package enum SnapshotView {
                 try await SnapshotRestorer(snapshot, in: folder, into: shelf.source()).plan()
             }
             let counts = plan.records
-            let effects = [(counts.added, "brings back"), (counts.changed, "changes"), (counts.removed, "deletes")]
-                .filter { $0.0 > 0 }
-                .map { "\($0.1) \(Digits.count($0.0, "record"))" }
+            let effects = [
+                (counts.added, "brings back", "record"), (counts.changed, "changes", "record"),
+                (counts.removed, "deletes", "record"), (plan.schemaChanges, "makes", "schema change"),
+            ].filter { $0.0 > 0 }
+                .map { "\($0.1) \(Digits.count($0.0, $0.2))" }
             let effect =
                 effects.isEmpty
                 ? "changes no record"
@@ -124,10 +126,15 @@ package enum SnapshotView {
         if !others.isEmpty {
             parts.append(Section("others", "Zones, subscriptions and keys", [Listing(others.map { Inline($0) })]))
         }
+        var schema: [any Component] = []
         if !comparison.schema.isEmpty {
-            let changes = SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to)
-            parts.append(Section("changes", "Schema changes", [changes]))
+            schema.append(
+                SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to))
         }
+        if !comparison.otherSchemaChanges.isEmpty {
+            schema.append(Listing(comparison.otherSchemaChanges.map { Inline($0) }))
+        }
+        if !schema.isEmpty { parts.append(Section("changes", "Schema changes", schema)) }
         return parts
     }
 

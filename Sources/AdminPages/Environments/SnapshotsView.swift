@@ -435,7 +435,7 @@ extension SnapshotRestoreReport {
     fileprivate var sentences: [String] {
         var sentences = ["\(Digits.count(saved, "record")) saved, \(Digits.count(deleted, "record")) deleted."]
         if deletedZones > 0 { sentences.append("\(Digits.count(deletedZones, "zone")) deleted.") }
-        if schemaChanges > 0 { sentences.append("\(Digits.count(schemaChanges, "change")) of the schema.") }
+        if schemaChanges > 0 { sentences.append("\(Digits.count(schemaChanges, "schema change")).") }
         if hasExpiredTokens {
             sentences.append("All change tokens have expired: clients drop them, and fetch everything again.")
         }

@@ -1,5 +1,6 @@
 internal import Accounts
 package import Console
+internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
@@ -8,7 +9,9 @@ package enum RolesView {
     /// The roles of every container, from the widest to the narrowest.
     static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
 
-    package static func load(_ visit: Visit) async throws -> ComponentPage {
+    package static func load(_ visit: Visit) async throws -> ComponentPage { try await load(visit, refused: nil) }
+
+    fileprivate static func load(_ visit: Visit, refused: RefusedForm?) async throws -> ComponentPage {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let names = roles(of: schema)
         let edited = visit.fields.text("type").map { Name($0) }
@@ -21,16 +24,19 @@ package enum RolesView {
         let editor = canEdit ? edited.flatMap { schema.types[$0] }.map { GrantEditor($0, roles: names, visit) } : nil
         let create = Form(
             .line, visit.place.link("roles/add"), hidden: [here(visit)],
-            [FormField(.code, "role", "New role", placeholder: "Editor", limit: 255, isRequired: true)],
-            button: "Create")
+            [
+                FormField(
+                    .code, "role", "New role", value: refused?.typed, placeholder: "Editor", limit: 255,
+                    isRequired: true)
+            ], button: "Create")
         return ComponentPage(
-            .roles,
+            .roles, status: refused == nil ? .ok : .badRequest,
             PageHead(
                 Tab.roles.title,
                 [
                     "The permissions of each role for the records of a type in the public database. A private database belongs to its user; in a shared one the share's permission applies. Roles limit clients; the console, the command line and Skylight’s own services may do everything.\(origin)"
                 ], forms: canEdit ? [create] : []),
-            (editor.map { [$0] } ?? []) + [
+            (refused.map { [Note($0)] } ?? []) + (editor.map { [$0] } ?? []) + [
                 Table(
                     "Grants of each type",
                     ["type"] + names.map { .column($0.string) } + (canEdit ? [.actions("change")] : []),
@@ -263,13 +269,17 @@ package struct RoleMembers: Sendable {
 
 /// The actions on security roles and grants.
 package enum RoleActions {
-    package static func add(_ visit: Visit) async throws -> String {
+    package static func add(_ visit: Visit) async throws -> Answer {
         let name = Name(visit.fields["role"]?.trimmingSpaces ?? "")
-        if RolesView.systemRoles.contains(name) || visit.schema?.roles.contains(name) == true {
-            throw RecordError(.badRequest, "The role '\(name)' already exists; choose another name")
+        do {
+            if RolesView.systemRoles.contains(name) || visit.schema?.roles.contains(name) == true {
+                throw RecordError(.badRequest, "The role '\(name)' already exists; choose another name")
+            }
+            try await SchemaActions.edit([.addRole(name)], visit: visit)
+            return .redirect(visit.place.link("roles", [Notice.roleAdded.parameter]))
+        } catch let error as RecordError where error.code == .badRequest {
+            return .page(try await RolesView.load(visit, refused: RefusedForm(error, typed: name.string)))
         }
-        try await SchemaActions.edit([.addRole(name)], visit: visit)
-        return visit.place.link("roles", [Notice.roleAdded.parameter])
     }
 
     package static func remove(_ visit: Visit) async throws -> String {

@@ -114,7 +114,7 @@ package struct TypeView: Page {
             query: visit.place.link("query", [("type", name.string)]),
             newRecord: visit.place.link("record/new", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType
-                ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
+                ? visit.place.link("type/remove", [("type", name.string), ("from", back)]) : nil, works: works.panel,
             isLive: works.panel != nil && usage == nil && refused == nil, indexes: visit.place.link("indexes"),
             fields: fields, systemFields: systemFields,
             shown: IndexCell.shown((fields + systemFields).map(\.cells)),
@@ -215,7 +215,12 @@ extension FieldRow {
         let isOwn = !field.isSystem && !(Schema.initial.types[type.name]?.fields.keys.contains(field.name) ?? false)
         remove =
             isOwn && visit.canEditSchema
-            ? visit.place.link("field/remove", [("type", type.name.string), ("field", field.name.string)]) : nil
+            ? visit.place.link(
+                "field/remove",
+                [
+                    ("type", type.name.string), ("field", field.name.string),
+                    ("from", visit.place.link("type", [("type", type.name.string)])),
+                ]) : nil
         removeLabel = "Delete the field \(field.name)…"
     }
 }

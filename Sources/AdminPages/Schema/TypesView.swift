@@ -126,22 +126,23 @@ package enum TypeActions {
 
     package static func confirmRemoval(_ visit: Visit) async throws -> ConfirmationView {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        try await checkIsNotDeployed(type.name, visit)
         let records = try await counts(of: [], in: type, visit: visit)?.records
-        let there = try await visit.schema(of: .production).types[type.name] != nil
         return ConfirmationView(
             on: .types, title: "Delete the record type \(type.name)?",
             lines: [
                 loss(records, "of this type", verb: "deletes"),
                 "Clients see the deletions in the changes of their zones.",
-                there ? inProduction("type") : nil,
-            ].compactMap { $0 },
+            ],
             action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)],
             button: "Delete the type",
             cancel: visit.place.link("type", [("type", type.name.string)]), losing: records == 0 ? nil : visit)
     }
 
     package static func remove(_ visit: Visit) async throws -> String {
-        try await SchemaActions.edit([.removeType(Name(visit.fields["type"] ?? ""))], visit: visit)
+        let name = Name(visit.fields["type"] ?? "")
+        try await checkIsNotDeployed(name, visit)
+        try await SchemaActions.edit([.removeType(name)], visit: visit)
         return visit.place.link("types", [Notice.typeRemoved.parameter])
     }
 
@@ -151,16 +152,15 @@ package enum TypeActions {
         guard let definition = type.fields[name] else {
             throw RecordError(.notFound, "Did not find field: '\(name)' in type: '\(type.name)'")
         }
+        try await checkIsNotDeployed(type.name, field: name, visit)
         let records = try await counts(of: [name], in: type, visit: visit)?.values[name]
-        let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
         return ConfirmationView(
             on: .types, title: "Delete the field \(name) from \(type.name)?",
             lines: [
                 "A field of type \(definition.type.schemaName).",
                 loss(records, "with a value in the field", verb: "deletes the values of"),
                 "The records get no new change tag. Clients see the change only when they fetch a record again.",
-                there ? inProduction("field") : nil,
-            ].compactMap { $0 },
+            ],
             action: visit.place.link("field/remove"),
             fields: [
                 Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string),
@@ -170,8 +170,9 @@ package enum TypeActions {
 
     package static func removeField(_ visit: Visit) async throws -> String {
         let typeName = visit.fields["type"] ?? ""
-        try await SchemaActions.edit(
-            [.removeField(Name(visit.fields["field"] ?? ""), in: Name(typeName))], visit: visit)
+        let name = Name(visit.fields["field"] ?? "")
+        try await checkIsNotDeployed(Name(typeName), field: name, visit)
+        try await SchemaActions.edit([.removeField(name, in: Name(typeName))], visit: visit)
         return visit.place.link("type", [("type", typeName), Notice.fieldRemoved.parameter])
     }
 
@@ -193,7 +194,22 @@ package enum TypeActions {
         }
     }
 
-    private static func inProduction(_ what: String) -> String {
-        "Production has this \(what) and keeps it. A deployment from a schema without it is refused."
+    /// - Throws: `RecordError` BAD_REQUEST if production has the type or the field: as in CloudKit, development can't
+    ///   delete what was deployed, because no deployment from there would be possible.
+    private static func checkIsNotDeployed(_ typeName: Name, field: Name? = nil, _ visit: Visit) async throws {
+        guard visit.canEditSchema, let deployed = try await visit.schema(of: .production).types[typeName] else {
+            return
+        }
+        if let field {
+            guard deployed.fields[field] != nil else { return }
+            throw RecordError(
+                .badRequest,
+                "The field '\(field)' of type '\(typeName)' is in production, which never loses a field, so it can't be deleted here either. Leave it unused"
+            )
+        }
+        throw RecordError(
+            .badRequest,
+            "The type '\(typeName)' is in production, which never loses a type, so it can't be deleted here either. Leave it unused, or delete its records"
+        )
     }
 }

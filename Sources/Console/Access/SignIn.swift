@@ -29,7 +29,8 @@ package enum SignIn {
             // In required mode, unknown clients can reach this page. So sign-in attempts are rate-limited.
             if access.mode == .required { try asked.console.accounts.admitSignIn(from: peer) }
             let fields = FormFields(encoded: try await asked.body())
-            let outcome = try await answer(fields, from: peer, by: access, renderer.staticFiles)
+            let outcome = try await answer(
+                fields, from: peer, at: asked.request.ownOrigin, by: access, renderer.staticFiles)
             return .response(try response(outcome, renderer))
         } catch let error as RecordError where error.code == .throttled {
             var response = try response(
@@ -74,11 +75,13 @@ package enum SignIn {
     }
 
     /// The answer to the form.
-    /// - Parameter peer: the client's address.
+    /// - Parameters:
+    ///   - peer: the client's address.
+    ///   - server: the server's address, as the client used it.
     /// - Throws: `RecordError` THROTTLED if this address or this app created too many users.
-    static func answer(_ fields: FormFields, from peer: String, by access: AccessControl, _ files: StaticFiles)
-        async throws -> Outcome
-    {
+    private static func answer(
+        _ fields: FormFields, from peer: String, at server: String, by access: AccessControl, _ files: StaticFiles
+    ) async throws -> Outcome {
         let accounts = access.accounts
         let ticket = fields["ticket"] ?? ""
         guard let (request, way) = try request(of: ticket, in: accounts) else {
@@ -97,7 +100,7 @@ package enum SignIn {
             let (_, token) = try await accounts.signIn(
                 user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
             if case .callback(let address) = way { return .redirect(SignInReturn.address(address, with: token)) }
-            return .page(AlonePage.signedIn(user, token, request, way, files), way: nil)
+            return .page(AlonePage.signedIn(user, token, request, way, at: server, files), way: nil)
         } catch let error as RecordError where error.code != .internalError && error.code != .throttled {
             return .page(
                 try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason),
@@ -301,7 +304,8 @@ extension AlonePage {
     /// The last page of a sign-in without a redirect. It passes the token to the opener window, and shows it for
     /// copying.
     fileprivate static func signedIn(
-        _ user: User, _ token: String, _ request: SignInRequest, _ way: SignInReturn, _ files: StaticFiles
+        _ user: User, _ token: String, _ request: SignInRequest, _ way: SignInReturn, at server: String,
+        _ files: StaticFiles
     ) -> AlonePage {
         let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
         let path =
@@ -314,7 +318,7 @@ extension AlonePage {
                 ), SignInResult(way, token: token),
                 Paragraph(
                     "Send it with each request as `ckWebAuthToken`, percent-encoded. Every response has a newer one in `X-Apple-CloudKit-Web-Auth-Token`."
-                ), CodeBlock("A request to try it with", "curl '\(.origin)\(path)'"),
+                ), CodeBlock("A request to try it with", "curl '\(.origin(server))\(path)'"),
             ])
     }
 

@@ -8,7 +8,7 @@ package struct CodeWriter {
     /// The server's address, such as `http://127.0.0.1:8080`.
     let server: String
 
-    package init(_ place: Place, zoneID: ZoneID?, server: String = "http://127.0.0.1:8080") {
+    package init(_ place: Place, zoneID: ZoneID?, server: String) {
         self.place = place
         self.zoneID = zoneID
         self.server = server
@@ -38,7 +38,7 @@ package struct CodeWriter {
         keys.map { [JSONObject.Member(name: "desiredKeys", value: .array($0.map { .string($0.string) }))] } ?? []
     }
 
-    /// A request as a shell command. The page inserts the server's address.
+    /// A request as a shell command.
     package func command(_ path: String, _ body: [JSONObject.Member], of subject: String) -> CodeSample {
         let user = place.user.map { " \\\n  -H \("X-Skylight-User: \($0)".shellQuoted)" } ?? ""
         let text = RecordJSON.laidOut(.object(JSONObject(body)))

@@ -60,7 +60,8 @@ package struct Inline: ViewModel, ExpressibleByStringInterpolation {
     /// What is not there. Cards leave it out.
     package static let missing = Inline(ValueView.missing)
 
-    package static let origin = Inline(ValueView(.origin))
+    /// The address of this server: `Visit.server`.
+    package static func origin(_ server: String) -> Inline { Inline(ValueView(.origin(server))) }
 
     package static func part(_ part: any Component) -> Inline { Inline(ValueView(.part(part))) }
 

@@ -165,8 +165,9 @@ package struct ValueView: ViewModel {
         case styled(Inline, style: String, hint: String?)
         case action(Frame.Link)
         case part(any Component)
-        /// The address of this server, which a script replaces by the one that the browser knows.
-        case origin
+        /// The address of this server, which a script replaces by the one that the browser knows: behind a proxy, it
+        /// may be another one.
+        case origin(String)
         /// The first values of a list, those that are seen when it is opened, and the number of further ones.
         case list([ValueView], folded: [ValueView], more: Int)
     }
@@ -189,7 +190,7 @@ package struct ValueView: ViewModel {
         case ("template", _): template
         case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)),
             ("text", .link(let text, _, _)), ("text", .copyable(let text)), ("text", .strong(let text)),
-            ("text", .token(let text, _)):
+            ("text", .token(let text, _)), ("text", .origin(let text)):
             text
         case ("text", .record(_, let name, _, _)): name
         case ("title", .record(let title, _, _, _)): title

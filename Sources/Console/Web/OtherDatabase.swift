@@ -173,8 +173,8 @@ package struct UserField: ViewModel {
         isTyped = people.count > Self.limit
         value = selected ?? ""
         let users = (isTyped ? people.recent(Self.suggestionLimit) : people.users).filter(isOffered)
-        var choices = users.map { user in
-            Choice(user.handle, user.displayName, isSelected: selected.map { Name($0) == Name(user.handle) } ?? false)
+        var choices = users.named.map { user, name in
+            Choice(user.handle, name, isSelected: selected.map { Name($0) == Name(user.handle) } ?? false)
         }
         if !isTyped {
             if let none { choices.insert(Choice("", none, isSelected: selected == nil), at: 0) }
@@ -184,6 +184,16 @@ package struct UserField: ViewModel {
             }
         }
         self.choices = choices
+    }
+}
+
+extension [User] {
+    /// The users with their names, and those of one name with their handles.
+    package var named: [(user: User, name: String)] {
+        let counts = Dictionary(map { ($0.displayName, 1) }, uniquingKeysWith: +)
+        return map { user in
+            (user, counts[user.displayName] == 1 ? user.displayName : "\(user.displayName) (\(user.handle))")
+        }
     }
 }
 

@@ -42,7 +42,10 @@ public struct SnapshotComparison: Sendable {
     public internal(set) var zones: [ZoneEntry] = []
     public internal(set) var subscriptions = Counts()
     public internal(set) var keyValues = Counts()
+    /// The difference of the schemas; in the plan of a restoration, the change that it makes.
     public internal(set) var schema: SchemaDifference
+    /// What else a restoration changes in the schema: composite indexes, and how numbers are spelled. One line each.
+    public internal(set) var otherSchemaChanges: [String] = []
 
     /// The numbers of all differing records.
     public var records: Counts {
@@ -58,7 +61,10 @@ public struct SnapshotComparison: Sendable {
         records.total == 0 && zones.isEmpty && subscriptions.total == 0 && keyValues.total == 0
     }
 
-    public var isEmpty: Bool { hasEqualData && schema.isEmpty }
+    /// The number of changes of the schema.
+    public var schemaChanges: Int { schema.changes.count + otherSchemaChanges.count }
+
+    public var isEmpty: Bool { hasEqualData && schemaChanges == 0 }
 
     /// - Parameter limit: the maximum number of entries for each type and kind.
     init(from before: SnapshotContent, to after: SnapshotContent, limit: Int) async throws {

@@ -26,8 +26,11 @@ public struct SnapshotRestorer: Sendable {
     /// - Throws: ``SnapshotError`` if the environment cannot accept the snapshot's schema.
     public func plan(progress: (SnapshotProgress) -> Void = { _ in }) async throws -> SnapshotComparison {
         try await folder.withPresent(of: source, progress) { present in
-            _ = try schemaEdits(from: present.schema)
-            return try await SnapshotComparison(from: present, to: content, limit: SnapshotFolder.entryLimit)
+            let change = try present.schema.changed(by: schemaEdits(from: present.schema))
+            var plan = try await SnapshotComparison(from: present, to: content, limit: SnapshotFolder.entryLimit)
+            plan.schema = SchemaDifference(from: change.before, to: change.after)
+            plan.otherSchemaChanges = Array(change.lines.dropFirst(plan.schema.lines.count))
+            return plan
         }
     }
 
@@ -54,9 +57,12 @@ public struct SnapshotRestorer: Sendable {
         let wasEmpty = try present.isEmpty()
         var report = SnapshotRestoreReport(before: wasEmpty ? nil : before.name)
         do {
-            let edits = try schemaEdits(from: try await database.require(.showSchema).schema())
-            if !edits.isEmpty { _ = try await database.require(.editSchema).edit(edits, because: .schemaImport) }
-            report.schemaChanges = edits.count
+            let schema = try await database.require(.showSchema).schema()
+            let edits = try schemaEdits(from: schema)
+            if !edits.isEmpty {
+                report.schemaChanges = try schema.changed(by: edits).lines.count
+                _ = try await database.require(.editSchema).edit(edits, because: .schemaImport)
+            }
             try await restore(from: present, &report, progress)
             var remaining = try await self.remaining(progress)
             if !remaining.hasEqualData {
@@ -92,8 +98,8 @@ public struct SnapshotRestorer: Sendable {
 
     // MARK: Schema
 
-    /// The edits that change the environment's schema to that of the snapshot. Development keeps the types and fields
-    /// that production has.
+    /// The edits that change the environment's schema to that of the snapshot. Development keeps its types and fields
+    /// that production has, as in an import; production keeps its schema.
     private func schemaEdits(from current: Schema) throws -> [SchemaEdit] {
         if source.environment == .production {
             let missing = SchemaDifference(from: current, to: content.schema).changes.filter(\.addsSomething)
@@ -106,10 +112,9 @@ public struct SnapshotRestorer: Sendable {
         }
         let plan: SchemaImportPlan
         do {
-            let wanted = try SchemaImportPlan(
-                importing: source.production, into: content.schema, merging: true, production: nil
-            ).target
-            plan = try SchemaImportPlan(importing: wanted, into: current, merging: false, production: source.production)
+            plan = try SchemaImportPlan(
+                importing: content.schema.keeping(source.production, of: current), into: current, merging: false,
+                production: source.production)
         } catch let error as RecordError {
             throw SnapshotError(
                 .refused,
@@ -236,6 +241,26 @@ public struct SnapshotRestoreReport: Sendable {
     public internal(set) var remaining: SnapshotComparison?
     /// The reasons why changes were refused.
     public internal(set) var notes: [String] = []
+}
+
+extension Schema {
+    /// This schema with the types and fields of a development schema that it lacks and production has.
+    fileprivate func keeping(_ production: Schema, of current: Schema) -> Schema {
+        var kept = self
+        for (name, deployed) in production.types {
+            guard let type = current.types[name] else { continue }
+            let fields = type.fields.filter { deployed.fields[$0.key] != nil }
+            guard kept.types[name] == nil else {
+                kept.types[name]?.fields.merge(fields) { own, _ in own }
+                continue
+            }
+            var whole = type
+            whole.fields = fields
+            kept.types[name] = whole
+            kept.roles.formUnion(type.grants.map(\.role).filter(current.roles.contains))
+        }
+        return kept
+    }
 }
 
 extension SchemaDifference.Change {

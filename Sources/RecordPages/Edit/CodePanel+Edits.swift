@@ -12,7 +12,7 @@ extension CodePanel {
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     static func panels(of record: StoredRecord, visit: Visit) throws -> [CodePanel] {
         let name = record.recordID.recordName
-        let writer = CodeWriter(visit.place, zoneID: record.recordID.zoneID)
+        let writer = CodeWriter(visit.place, zoneID: record.recordID.zoneID, server: visit.server)
         let fetch = CodePanel(fetching: [name], keys: nil, zoneID: record.recordID.zoneID, visit: visit)
         return [
             CodePanel(title: "Fetch the record", samples: fetch.samples), try saving(record, writer: writer),

@@ -8,7 +8,7 @@ extension CodePanel {
     /// A query and its first page.
     init(_ plan: CheckedQuery, form: QueryForm, type: RecordType?, visit: Visit) {
         let zoneID: ZoneID? = if case .zone(let zoneID) = visit.queryArea { zoneID } else { nil }
-        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let writer = CodeWriter(visit.place, zoneID: zoneID, server: visit.server)
         let keys = form.keys.names
         let swift = SwiftQueryCode(
             plan.query, type: type, in: visit.place.address, zoneID: zoneID, keys: keys, limit: form.limit)
@@ -37,7 +37,7 @@ extension CodePanel {
 
     /// A fetch of records by name.
     init(fetching names: [Name], keys: [Name]?, zoneID: ZoneID, visit: Visit) {
-        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let writer = CodeWriter(visit.place, zoneID: zoneID, server: visit.server)
         let swift = SwiftFetchCode(names, keys: keys, writer: writer)
         let subject = "The fetch"
         let options = writer.zoneMembers + CodeWriter.keyMembers(keys)

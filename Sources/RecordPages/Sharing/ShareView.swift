@@ -111,9 +111,8 @@ package enum ShareView {
         let taken = Set(present.compactMap(\.user))
         return visit.people.recent(userLimit).filter { user in
             !user.isServerKey && !taken.contains(user.userRecordName) && (!isOwner || user != visit.people.actor)
-        }.map {
-            FormField(
-                .tick(isOn: form.invited.contains($0.handle)), "invite", $0.displayName, value: $0.handle)
+        }.named.map { user, name in
+            FormField(.tick(isOn: form.invited.contains(user.handle)), "invite", name, value: user.handle)
         }
     }
 

@@ -155,7 +155,7 @@ extension Place {
 extension CodePanel {
     /// The save of a share.
     init(savingShare operation: RecordOperation, in zoneID: ZoneID, visit: Visit) {
-        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let writer = CodeWriter(visit.place, zoneID: zoneID, server: visit.server)
         let subject = "The save of the share"
         let json = Self.json(of: operation)
         self.init(

@@ -5,7 +5,8 @@ extension CodePanel {
     /// The save of a subscription.
     /// - Parameter type: the type of its query.
     init(saving subscription: Subscription, type: RecordType?, visit: Visit) {
-        let writer = CodeWriter(visit.place, zoneID: subscription.zoneID == nil ? nil : visit.place.zoneID)
+        let writer = CodeWriter(
+            visit.place, zoneID: subscription.zoneID == nil ? nil : visit.place.zoneID, server: visit.server)
         let swift = SwiftSubscriptionCode(subscription, type: type, writer: writer)
         let subject = "The save of the subscription"
         let json = Self.json(of: subscription, type: type, writer: writer)

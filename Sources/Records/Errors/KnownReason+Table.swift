@@ -980,6 +980,11 @@ extension KnownReason {
                 "There is no sign-in session '{id}'; {detail}",
                 cause: "The ID is of no token, key or session of this server.",
                 remedy: "List them first, with skylight tokens or keys, and use an ID of the list.")
+        case .tokenMade:
+            Row(
+                [.exists], "The API token '{id}' is created already",
+                cause: "The form of a new token was sent twice.",
+                remedy: "Use the token that it made, or create another on the page Keys.")
         case .keyRevoked:
             Row(
                 [.badRequest], "The key {key} was revoked in {place}, permanently; create a new key pair",

@@ -53,7 +53,7 @@ public enum KnownReason: Sendable, Hashable, CaseIterable {
     case keyValueRules
     // Skylight: users, keys and sign-in
     case administratorOnly, administratorPassword, triesLimited, userLimits, userRules, peopleNeedAUser
-    case signInEnded, signInState, credentialUnknown, keyRevoked, twoCredentials, publicKeyText, tokenOrigins
+    case signInEnded, signInState, credentialUnknown, tokenMade, keyRevoked, twoCredentials, publicKeyText, tokenOrigins
     case savedThings, clientHeader, rehearsalRules, rehearsed
     // Skylight: the server
     case busy, overThrottle, closing, openFiles, diskFull, databaseAway, storeProblem, serverFailed

@@ -6,7 +6,7 @@ internal import Records
 extension CodePanel {
     /// A pull of a zone's changes.
     init(changesOf zoneID: ZoneID, form: RecordFeedForm, visit: Visit) {
-        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let writer = CodeWriter(visit.place, zoneID: zoneID, server: visit.server)
         let keys = form.keys.names
         let swift = SwiftChangesCode(form, keys: keys, writer: writer)
         let subject = "The pull"
@@ -58,7 +58,7 @@ extension CodePanel {
 
     /// A pull of the changed zones.
     init(zoneChangesSince token: ChangeToken?, visit: Visit) {
-        let writer = CodeWriter(visit.place, zoneID: nil)
+        let writer = CodeWriter(visit.place, zoneID: nil, server: visit.server)
         let swift = SwiftChangesCode(databaseSince: token, writer: writer)
         let subject = "The pull"
         let body = token.map { [JSONObject.Member(name: "syncToken", value: .string($0.text))] } ?? []

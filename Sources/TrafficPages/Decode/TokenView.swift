@@ -260,9 +260,10 @@ struct TokenLesson: ViewModel {
     let lookup: CurlLine
     let isOpen: Bool
 
-    /// An example request. The page inserts the server's address between the two parts.
+    /// An example request, in the parts before and after the server's address.
     struct CurlLine: ViewModel {
         let label: String
+        let server: String
         let start: String
         let rest: String
     }
@@ -289,7 +290,7 @@ struct TokenLesson: ViewModel {
             let body = JSONWriter.bytes(
                 of: .object(JSONObject(members.map { JSONObject.Member(name: $0.0, value: $0.1) })))
             return CurlLine(
-                label: label, start: start,
+                label: label, server: visit.server, start: start,
                 rest: "/database/1/\(database)/\(service)' -d '\(String(decoding: body, as: UTF8.self).shellEscaped)'")
         }
         query = post(
@@ -313,7 +314,7 @@ struct TokenLesson: ViewModel {
         var parameters = [(name: "zone", value: zone)]
         if scope == .shared, let owner = zoneID?.ownerRecordName { parameters.append(("owner", owner.string)) }
         current = CurlLine(
-            label: "The current token alone", start: start,
+            label: "The current token alone", server: visit.server, start: start,
             rest: FormFields.url("/skylight/1/\(database)/token/current", parameters) + "'")
     }
 

@@ -89,7 +89,7 @@ extension RequestView {
         let curl = hidesSent ? nil : CurlCommand(request, body: bodies?.request)
         let command: any Component =
             if let curl {
-                CodeBlock("The request with curl", Inline(curl.start) + .origin + Inline(curl.rest))
+                CodeBlock("The request with curl", Inline(curl.start) + .origin(visit.server) + Inline(curl.rest))
             } else {
                 Paragraph.faint(Inline(curlNote(request, bodies, hidesSent: hidesSent)))
             }
@@ -314,7 +314,7 @@ extension Authentication {
 
 // MARK: - Command
 
-/// A request as a `curl` command. The page inserts the server's address between the two parts.
+/// A request as a `curl` command. The server's address is between the two parts.
 struct CurlCommand {
     let start: String
     /// The target, headers and the body.

@@ -28,6 +28,7 @@ package struct RequestsView: Page {
         let text: String
         /// The part of an example request after the server's address.
         let example: String?
+        let server: String
     }
 
     package let title = Self.tab.title
@@ -211,6 +212,7 @@ extension RequestsView {
 
 extension RequestsView.EmptyList {
     fileprivate init(_ form: RequestsForm, _ visit: Visit) {
+        server = visit.server
         if !visit.log.isOn {
             (heading, text, example) = ("Requests are not kept", "The request log is off (--request-log 0).", nil)
         } else if form.isEmpty {

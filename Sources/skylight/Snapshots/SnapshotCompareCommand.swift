@@ -104,7 +104,7 @@ extension SnapshotComparison {
         }
         if subscriptions.total > 0 { lines.append("Subscriptions: \(subscriptions.words)") }
         if keyValues.total > 0 { lines.append("Keys of key-value stores: \(keyValues.words)") }
-        return lines + SchemaChangeLines.lines(for: schema)
+        return lines + SchemaChangeLines.lines(for: schema) + otherSchemaChanges
     }
 }
 
@@ -145,6 +145,9 @@ extension JSONWriter {
         member("subscriptions") { $0.counts(comparison.subscriptions) }
         member("keyValues") { $0.counts(comparison.keyValues) }
         member("schema", comparison.schema)
+        if !comparison.otherSchemaChanges.isEmpty {
+            member("otherSchemaChanges", values: comparison.otherSchemaChanges) { $0.value($1) }
+        }
     }
 
     private mutating func counts(_ counts: SnapshotComparison.Counts) {

@@ -22,12 +22,12 @@ import Testing
             #expect(
                 empty.contains("None yet") && empty.contains("This server is open")
                     && empty.contains("Nobody has signed in yet"))
-            let made = try await stage.post(
-                "keys/token",
-                [
-                    ("name", "Web <app>"), ("origins", "https://app.example.com\r\nhttp://localhost:3000"),
-                    ("callback", "https://app.example.com/back"),
-                ])
+            let id = try #require(empty.firstMatch(of: /name="token" value="([0-9a-f]{8})"/)).output.1
+            let form: [(String, String)] = [
+                ("name", "Web <app>"), ("origins", "https://app.example.com\r\nhttp://localhost:3000"),
+                ("callback", "https://app.example.com/back"), ("token", String(id)),
+            ]
+            let made = try await stage.post("keys/token", form)
             let page = EditStage.text(made)
             #expect(made.status == .ok && made.headers[.cacheControl] == "no-store")
             let secret = String(
@@ -37,6 +37,11 @@ import Testing
                 token.allowedOrigins == ["https://app.example.com", "http://localhost:3000"]
                     && token.callback == "https://app.example.com/back")
             #expect(page.contains("ckAPIToken=\(secret)") && page.contains("Web &lt;app&gt;"))
+            #expect(page.contains("<span data-origin>http://localhost</span>"), "the address that the browser used")
+            #expect(page.contains("answers this request without a token too") && !page.contains("Both mean"))
+            let again = EditStage.text(try await stage.post("keys/token", form))
+            #expect(again.contains("Its value was shown once") && !again.contains("ckAPIToken="))
+            #expect(stage.accounts.apiTokens().map(\.id) == [token.id] && token.id == id)
             let list = try await stage.page("keys")
             #expect(
                 !list.contains(secret) && list.contains(token.id) && list.contains("http://localhost:3000")

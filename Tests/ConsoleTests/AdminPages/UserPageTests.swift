@@ -155,9 +155,16 @@ import Testing
                 [("name", " ")], [("name", "Other"), ("email", "grace@example.com")],
                 [("name", "Other"), ("email", "none")],
             ] {
-                #expect(
-                    [.badRequest, .conflict].contains(try await stage.post("users/add", fields).status), "\(fields)")
+                let answer = try await stage.post("users/add", fields)
+                let page = EditStage.text(answer)
+                #expect(answer.status == .badRequest && page.contains("role=\"alert\""), "\(fields)")
+                #expect(fields.count == 1 || page.contains("value=\"Other\""), "\(fields)")
             }
+            // The handle tells users of one name apart.
+            #expect(try await stage.post("users/add", [("name", "Mary")]).status == .seeOther)
+            #expect(try await stage.post("zones/create", [("zoneName", "Notes")]).status == .seeOther)
+            let zone = try await stage.page("zone?zone=Notes")
+            #expect(zone.matches(of: />Mary \([^)<]+\)</).count == 2 && zone.contains(">Grace Hopper<"))
         }
     }
 
