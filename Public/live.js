@@ -42,7 +42,7 @@ async function renew(said) {
       renewFrame(page)
       const isDone = region => !page.getElementById(region.id)?.matches('[data-live]')
       if (regions.some(region => region.matches('[data-reload]') && isDone(region))) return location.replace(location.href)
-      for (const region of regions) exchange(region, page.getElementById(region.id), said)
+      for (const region of regions) exchange(region, page.getElementById(region.id) ?? ended(region, page), said)
     } catch {
       // The next attempt may succeed.
     }
@@ -66,6 +66,11 @@ export function renewFrame(page) {
     const other = entries.get(entry.getAttribute('href'))
     if (other && other.textContent !== entry.textContent) entry.replaceChildren(...document.adoptNode(other).childNodes)
   }
+}
+
+// A section has its identifier only while it is live.
+function ended(region, page) {
+  return page.querySelector(`section[aria-labelledby="${region.getAttribute('aria-labelledby')}"]`)
 }
 
 function exchange(region, fresh, said) {
