@@ -470,7 +470,7 @@ import Testing
             )
             let page = try await stage.page("requests?id=\(noted.id)")
             #expect(page.matches(of: /class="errorcard"/).count == 2)
-            #expect(page.matches(of: /Someone else saved the record/).count == 1)
+            #expect(page.matches(of: /Someone else saved the record after/).count == 1)
             #expect(page.contains("You sent the tag <code>0z</code>") && page.contains("You sent no tag"))
             #expect(page.contains("the current tag is <code>\(saved.recordChangeTag)</code>, saved by Developer"))
             #expect(page.contains(/href="[^"]*\/record\?[^"]*name=a"/))
