@@ -323,7 +323,7 @@ package enum UserRemovalActions {
                         ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
                 "The user's data and the zones that others share with the user stay under \(user.userRecordName). "
                     + "To delete the data too, purge the user's zones first.",
-                "Nobody can sign in with this name again. To restore the user with all data, create ‘\(user.handle)’ on the page Users, "
+                "Nobody can sign in with this name, until the user is restored with all data: create ‘\(user.handle)’ on the page Users, "
                     + "or send a request that names the user.",
             ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)],
             button: "Delete the user",

@@ -101,7 +101,7 @@ import Testing
             #expect(try await !stage.page("users/user?name=developer").contains("users/remove"))
             let confirmation = try await stage.page("users/remove?name=anna")
             for words in [
-                "1 ends at once", "stay under \(anna.userRecordName)", "Nobody can sign in with this name again",
+                "1 ends at once", "stay under \(anna.userRecordName)", "Nobody can sign in with this name, until",
                 "value=\"anna\"",
             ] {
                 #expect(confirmation.contains(words), "\(words)")
