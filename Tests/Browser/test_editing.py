@@ -94,6 +94,7 @@ def test_a_reference_is_looked_for(open_page, place, fields):
     expect(page.get_by_label("room, record name")).to_have_value("Room/hall")
     page.get_by_label("Delete action of room").select_option("DELETE_SELF")
     page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("status")).to_contain_text("Saved room.")
     assert fields("milk")["room"] == {"recordName": "Room/hall", "action": "DELETE_SELF"}
 
 

@@ -21,6 +21,11 @@ import Testing
             ] {
                 #expect(try await stage.page("query?\(question)").contains("<details open>"), "\(question)")
             }
+            // A value that can't be read is explained at its row, and nothing is asked.
+            let unread = try await stage.page("query?type=Item&filter1=year&value1=soon")
+            let row = try #require(unread.split(separator: "aria-label=\"Value of filter 1\"").last?.prefix(400))
+            #expect(row.contains("role=\"alert\">‘soon’ is not a 64-bit whole number"))
+            #expect(!unread.contains("<tbody>"))
             // A refusal is an answer too.
             let refused = try await stage.page("query?type=Item&filter1=author&is1=EQUALS&value1=ada")
             #expect(refused.contains("<b>ada</b> <small>no index</small></a>") && !refused.contains("<details open>"))
