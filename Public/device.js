@@ -7,7 +7,7 @@ import { enableTimes } from './times.js'
 const pause = 2000
 // The number of notifications that are kept for a reload.
 const most = 20
-// Where the first rendering of this page looks for the room of the list.
+// The key under which the first rendering of this page finds the height of the list.
 const roomKey = `received ${location.pathname} ${new URLSearchParams(location.search).get('user') ?? ''}`
 
 export function enableTestDevice() {
@@ -167,7 +167,7 @@ class TestDevice {
   }
 }
 
-// What this window keeps of a device.
+// The device as this window keeps it.
 function kept(key) {
   try {
     const { courier, name, received, isStopped } = JSON.parse(sessionStorage.getItem(key))

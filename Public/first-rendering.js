@@ -7,7 +7,7 @@
 // A page keeps room for the local time, if it is another one than UTC, and for the drawer, if it was open.
 if (new Date().getTimezoneOffset() !== 0) document.documentElement.dataset.local = ''
 try { if (localStorage.getItem('beside') === 'on') document.documentElement.dataset.drawer = '' } catch { /* Without storage, it is closed. */ }
-// What this browser received as a test device keeps its room, until a script shows it.
+// The list of notifications that this browser received keeps its room until a script fills it.
 try {
   const room = sessionStorage.getItem(`received ${location.pathname} ${new URLSearchParams(location.search).get('user') ?? ''}`)
   if (room) {

@@ -50,7 +50,7 @@ async function renew(said) {
   if (document.querySelector('[data-live][id]')) setTimeout(renew, pause, said)
 }
 
-// What every page says of rehearsals, as a page that was read just now has it: the banner, and the states in the sidebar.
+// Replaces the banner of rehearsals and the states in the sidebar by those of a page that was fetched just now.
 export function renewFrame(page) {
   const [shown, fresh] = [document, page].map(from => from.querySelector('.rehearsing'))
   if (shown && !fresh) {

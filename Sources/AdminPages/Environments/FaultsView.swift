@@ -231,7 +231,7 @@ extension InjectedFault {
     }
 }
 
-/// What the form above the rehearsals says. It travels in addresses, so that it stays when one of them is switched.
+/// The values of the form above the rehearsals. They travel in addresses, so that they stay when one is switched.
 private struct FaultChoices {
     /// The fields, with the values that they have at first.
     private static let initial = [

@@ -105,7 +105,7 @@ package final class UndoableChange: Sendable {
         state.withLock { $0.isSettled = left?.isEmpty == true && expected.count < dependentsLimit }
     }
 
-    /// What it did, for the notice after it; `nil` if the notice names no records and fields.
+    /// The notice's words about this change; `nil` if the notice names no records and fields.
     func text(of notice: Notice) -> String? {
         let state = state.withLock { $0 }
         switch notice {
@@ -372,7 +372,7 @@ struct UndoWork: Sendable {
         var start = 0
         while start < recordIDs.count {
             try Task.checkCancellation()
-            // What refers to a record comes back after it, so that clients get them in this order.
+            // A record comes back before those that refer to it, so that clients get them in this order.
             let level = depth(of: recordIDs[start])
             let batch = recordIDs[start...].prefix(Self.width).prefix { depth(of: $0) == level }
             start = batch.endIndex

@@ -76,7 +76,7 @@ package enum RunView {
                     button: "Cancel", buttonStyle: "danger", note: "Completed changes remain.")
             ]
         }
-        // What the job made is there no more.
+        // The results of the job are no longer there.
         if run.isUndone { return [] }
         let results = state.outcome == .done ? run.results.map { Frame.Link.button($0.text, $0.href) } : []
         let change = run.change.flatMap { visit.changes.change($0.id, at: visit.place) }

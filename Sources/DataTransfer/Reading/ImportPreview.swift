@@ -44,7 +44,7 @@ public struct ImportPreview: Sendable {
     public var leavesOutZones: Bool { ExportColumns.areOfExport(columns) && columns.contains("zoneName") }
 }
 
-/// How the rows of an import stand to the stored records.
+/// The rows of an import, compared with the stored records.
 public struct ImportStanding: Sendable, Hashable {
     public enum Row: Sendable, Hashable {
         /// No record has the name.
@@ -84,7 +84,7 @@ public struct ImportStanding: Sendable, Hashable {
         return "\(part)\(new), \(existingCount) existing: \(changedCount) changed, \(unchanged) unchanged"
     }
 
-    /// What existing records lose: `10 existing records lose author, room`; `nil` for nothing.
+    /// The loss of existing records: `10 existing records lose author, room`; `nil` for nothing.
     public var loss: String? {
         if losers == 0 { return nil }
         let names = lost.sorted().map(\.string)

@@ -44,7 +44,7 @@ public struct SnapshotComparison: Sendable {
     public internal(set) var keyValues = Counts()
     /// The difference of the schemas; in the plan of a restoration, the change that it makes.
     public internal(set) var schema: SchemaDifference
-    /// What else a restoration changes in the schema: composite indexes, and how numbers are spelled. One line each.
+    /// Further changes of the schema by a restoration: composite indexes, and how numbers are spelled. One line each.
     public internal(set) var otherSchemaChanges: [String] = []
 
     /// The numbers of all differing records.

@@ -338,7 +338,7 @@ struct ReferrerPanel: ViewModel {
     let count: String
     let ways: [Way]
     let groups: [Group]
-    /// What is listed; `nil` for all.
+    /// The sentence about the listed part; `nil` if all are listed.
     let listed: String?
 
     /// The references to a record, of which there may be one more than the panel counts.
@@ -471,7 +471,7 @@ package enum RecordActions {
             on: .fetch, title: "Delete \(named)?", lines: lines, action: visit.place.link("record/delete"),
             fields: [
                 Frame.Hidden(name: "name", value: name.string),
-                // That of the page with the button, if it asks only now.
+                // The tag of the page with the button, if the question comes only now.
                 Frame.Hidden(name: "tag", value: visit.fields.text("tag") ?? record.recordChangeTag),
                 Frame.Hidden(name: answeredField, value: "yes"),
             ],

@@ -63,7 +63,7 @@ package struct ImportingView: Page {
         let nameFields: [Choice]
         /// True if the console chose the column with the record names.
         let isSuggested: Bool
-        /// What becomes of existing records; empty if all rows get new names.
+        /// The choices for existing records; empty if all rows get new names.
         let existing: [Choice]
         /// True if the file names zones, which do not count.
         let leavesOutZones: Bool
@@ -74,9 +74,9 @@ package struct ImportingView: Page {
         let samples: [SampleRow]
         let notes: [String]
         let good: String
-        /// How many records are new, and how many are there.
+        /// The numbers of new and of existing records.
         let counts: String?
-        /// What existing records lose.
+        /// The loss of existing records.
         let loss: String?
         let problemTitle: String?
         let problems: [ProblemRow]
@@ -579,7 +579,7 @@ package struct ImportActions: Sendable {
         }
     }
 
-    /// How the rows stand to the stored records: all of a short file, else those that the page shows.
+    /// The rows, compared with the stored records: all of a short file, else those that the page shows.
     private static func standing(
         _ form: ImportForm, _ upload: ImportUploads.Upload, _ preview: ImportPreview, _ visit: Visit
     ) async throws -> ImportStanding? {

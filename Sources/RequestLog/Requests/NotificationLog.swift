@@ -96,7 +96,7 @@ public protocol NotificationSender: Sendable {
         -> SentNotifications
 }
 
-/// What became of a notification that was sent on demand.
+/// The outcome of a notification that was sent on demand.
 public struct SentNotifications: Sendable, Hashable {
     /// The number of devices that were here.
     public var devices: Int

@@ -110,7 +110,7 @@ extension NotificationsView {
                 }, isLive: true))
     }
 
-    /// What the page keeps of its address: the choice of the user alone.
+    /// The part of its address that the page keeps: the choice of the user alone.
     private static func area(_ visit: Visit) -> [(name: String, value: String)] {
         visit.fields["in"] == "user" ? [(name: "in", value: "user")] : []
     }

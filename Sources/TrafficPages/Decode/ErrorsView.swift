@@ -150,7 +150,7 @@ extension ErrorsView {
         return Inline(code.retry.title).styled(tone)
     }
 
-    /// What an error means to a client: the cause and the remedy of its text, as far as the catalogue has it, and those
+    /// The meaning of an error to a client: the cause and the remedy of its text, as far as the catalogue has it, and those
     /// of its code.
     /// - Parameter other: the meaning of an error without a known code.
     static func explanation(_ code: ErrorCode?, _ known: KnownReason?, otherwise other: String? = nil)

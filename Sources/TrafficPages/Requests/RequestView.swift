@@ -14,7 +14,7 @@ struct RequestView: Page {
     struct Failure: ViewModel {
         let code: String
         let reason: String
-        /// What it means: its cause and its remedy.
+        /// Its cause and its remedy.
         let parts: [any Component]
         /// True if the page Query can add what the query lacks.
         let lacksIndex: Bool
@@ -363,7 +363,7 @@ struct WarningView: ViewModel {
             names: names, reference: warning.reference)
     }
 
-    /// What was rehearsed in a request: its answer says nothing about the data.
+    /// The rehearsals that shaped a request: its answer says nothing about the data.
     static func rehearsals(of request: ServedRequest) -> [WarningView] {
         (request.rehearsals ?? "").split(separator: ", ").compactMap { InjectedFault(rawValue: String($0)) }.map {
             WarningView(

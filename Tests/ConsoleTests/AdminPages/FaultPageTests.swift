@@ -180,7 +180,7 @@ import Testing
             let path = form.hasPrefix("stop") ? "stop" : "start"
             let answer = try await post("\(Self.there)/rehearsals/\(path)", "\(form)&\(choices)", client)
             let location = try #require(answer.headers[.location])
-            // What is as at first needs no place in the address.
+            // A choice that is as at first needs no place in the address.
             #expect(location.hasSuffix("&where=container&count=3&ofClient=%3CTablet%3E&minutes=10"))
             let after = try await page(location, client)
             #expect(

@@ -21,7 +21,7 @@ import Testing
         let titles: [Name: String?]
         /// What the page of the job lists; `nil` if all is undone.
         var listed: String?
-        /// What the notice says if all is undone.
+        /// The notice if all is undone.
         var told = "Undone: the records are as they were before."
     }
 

@@ -161,7 +161,7 @@ import Testing
             #expect(
                 warned.contains(#"<span class="warn" id="loss">3 existing records lose rank, weight</span>"#)
                     && warned.contains(#"aria-describedby="loss">Import 4 records"#))
-            // What was not previewed is not imported.
+            // Only a previewed import runs.
             let stale = EditStage.text(
                 try await send(stage, "importing/run", replacing + [("previewed", try mark(page))]))
             #expect(stale.contains("Nothing was imported"))
