@@ -112,6 +112,9 @@ def test_a_subscription_is_made_fired_and_seen_with_three_clicks(empty_server, o
     # A reload goes on as the same device, until the user stops it.
     listening = page.get_by_text("This browser is listening as Test device")
     name = listening.text_content().split()[-1]
+    # The list has its room above what follows it.
+    shown = received.get_by_role("list").bounding_box()
+    assert shown["y"] + shown["height"] <= page.get_by_role("heading", name="Subscriptions").bounding_box()["y"]
     arrived = received.get_by_role("listitem").all_text_contents()
     page.reload()
     expect(listening).to_be_visible()
