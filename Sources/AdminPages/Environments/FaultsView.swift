@@ -248,7 +248,7 @@ private struct FaultChoices {
         fields.text(name) ?? Self.initial.first { $0.name == name }?.value ?? ""
     }
 
-    /// Those that differ from the first ones.
+    /// The choices that differ from those of an empty form, for an address.
     var parameters: [(name: String, value: String)] {
         Self.initial.compactMap { field in
             let value = self[field.name]

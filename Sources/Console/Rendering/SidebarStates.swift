@@ -4,7 +4,7 @@ internal import Records
 internal import RemoteRecordStore
 internal import RequestLog
 
-/// What stands beside the entries of the sidebar: the record counts of the types, and states such as `3 failed`.
+/// The texts beside the entries of the sidebar: the record counts of the types, and states such as `3 failed`.
 ///
 /// A badge counts only what someone should look at, never what is merely new. No page waits for them: they come from
 /// memory, from the list of the index jobs, and from counts that the store keeps.
