@@ -213,11 +213,10 @@ public final class SQLRecordEngine: RecordEngine, ContainerListing, ContainerSum
         var health = places.values.compactMap(\.health)
         let now = settings.clock()
         do {
-            let database = try await DiskThreads.run { [home = settings.home] in try home.condition() }
-            for index in health.indices { health[index].database = database }
-            // Other stores are inspected without opening them.
-            health += try await DiskThreads.run { [home = settings.home] in
-                try home.containers().flatMap { container in
+            let (database, others) = try await DiskThreads.run { [home = settings.home] in
+                let database = try home.condition()
+                // Other stores are inspected without opening them.
+                let others = try home.containers().flatMap { container in
                     Records.Environment.allCases.compactMap { environment -> StoreHealth? in
                         let key = StoreKey(container: container, environment: environment)
                         if places[key]?.health != nil { return nil }
@@ -226,7 +225,10 @@ public final class SQLRecordEngine: RecordEngine, ContainerListing, ContainerSum
                             container: container, environment: environment, unreadableBecause: reason, since: now)
                     }
                 }
+                return (database, others)
             }
+            for index in health.indices { health[index].database = database }
+            health += others
         } catch {
             settings.logger.error("The containers can't be listed: \(StoreProblem.words(for: error))")
             let reason = RecordError(
