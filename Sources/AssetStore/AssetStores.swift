@@ -79,7 +79,8 @@ public final class AssetStores: Sendable {
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             if moving.withLock({ $0.contains(container) }) { throw RecordError.containerBusy(container) }
             if let task = stores?[key] { return task }
-            let task = Task { [folder, engine, isShared, sizeLimit, threads, clock] in
+            // It outlives the request, and others wait for it.
+            let task = Task.detached { [folder, engine, isShared, sizeLimit, threads, clock] in
                 let ledger = try await engine.require(.keepAssets).assetLedger(container, environment)
                 return try await AssetStore(
                     folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads,

@@ -5,7 +5,7 @@ public import NIOCore
 internal import NIOSSL
 
 extension HTTPServerBuilder {
-    /// An HTTP/1.1 server with guarded connections. Targets are passed on unchanged, and heads are limited to 64 KiB.
+    /// An HTTP/1.1 server with guarded connections, each on its own event loop. Targets are passed on unchanged, and heads are limited to 64 KiB.
     /// By default a connection is closed after one minute without input, or after two minutes in which the client
     /// accepted no bytes of its answer.
     ///
@@ -15,7 +15,12 @@ extension HTTPServerBuilder {
     ///   - idleTimeout: the maximum time without input.
     public static func guardedHTTP1(uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60)) -> HTTPServerBuilder
     {
-        .http1(configuration: guardedConfiguration(uploadLimit: uploadLimit, idleTimeout: idleTimeout))
+        HTTPServerBuilder { responder in
+            EventLoopChannel(
+                HTTP1Channel(
+                    responder: responder,
+                    configuration: guardedConfiguration(uploadLimit: uploadLimit, idleTimeout: idleTimeout)))
+        }
     }
 
     static func guardedConfiguration(uploadLimit: Int64, idleTimeout: TimeAmount = .seconds(60))

@@ -2,6 +2,7 @@ public import HTTPTypes
 public import Hummingbird
 public import NIOCore
 internal import Records
+internal import Synchronization
 
 /// The routes of a server, in one table. One lookup by the parts of the path finds the handler of a request.
 ///
@@ -18,6 +19,15 @@ public final class Routes: HTTPResponderBuilder {
         @Sendable (
             Request, ServingRequestContext, (Request, ServingRequestContext) async throws -> Response
         ) async throws -> Response
+
+    /// The threads on which a handler runs (docs/architecture.md, "Threads").
+    public enum Threads: Sendable {
+        /// The ``Records/ConcurrencyPool``.
+        case pool
+        /// The event loop of the connection, if the request has a small body; otherwise the pool. There the handler may
+        /// wait for tasks, but not for a disk or a lock, and compute for a millisecond or so.
+        case eventLoop
+    }
 
     /// A route, such as `GET /find`.
     public struct Description: Sendable, CustomStringConvertible {
@@ -36,17 +46,21 @@ public final class Routes: HTTPResponderBuilder {
             (self.routes, self.wrapper) = (routes, wrapper)
         }
 
-        public func on(_ pattern: String, method: HTTPRequest.Method, _ handler: @escaping Handler) {
-            routes.on(pattern, method: method, wrapped(handler))
+        public func on(
+            _ pattern: String, method: HTTPRequest.Method, threads: Threads = .pool, _ handler: @escaping Handler
+        ) {
+            routes.on(pattern, method: method, threads: threads, wrapped(handler))
         }
 
-        public func get(_ pattern: String, _ handler: @escaping Handler) { on(pattern, method: .get, handler) }
+        public func get(_ pattern: String, threads: Threads = .pool, _ handler: @escaping Handler) {
+            on(pattern, method: .get, threads: threads, handler)
+        }
         public func post(_ pattern: String, _ handler: @escaping Handler) { on(pattern, method: .post, handler) }
         /// Handles the requests without a route.
-        public func otherwise(_ handler: @escaping Handler) { routes.notFound = wrapped(handler) }
+        public func otherwise(_ handler: @escaping Handler) { routes.notFound = Route(wrapped(handler)) }
         /// Handles the methods of a pattern that have no route.
-        public func otherMethods(of pattern: String, _ handler: @escaping Handler) {
-            routes.otherMethods(of: pattern, wrapped(handler))
+        public func otherMethods(of pattern: String, threads: Threads = .pool, _ handler: @escaping Handler) {
+            routes.otherMethods(of: pattern, Route(wrapped(handler), on: threads))
         }
 
         private func wrapped(_ handler: @escaping Handler) -> Handler {
@@ -58,7 +72,7 @@ public final class Routes: HTTPResponderBuilder {
 
     private var nodes = [RouteNode()]
     private var guards: Guards?
-    private var notFound: Handler = { _, _ in throw HTTPError(.notFound) }
+    private var notFound = Route({ _, _ in throw HTTPError(.notFound) }, on: .eventLoop)
     /// All routes. A pattern that accepts any method is listed with the common methods.
     public private(set) var routes: [Description] = []
 
@@ -71,21 +85,27 @@ public final class Routes: HTTPResponderBuilder {
     public func group(_ wrapper: @escaping Wrapper) -> Group { Group(self, wrapper) }
 
     /// - Precondition: the pattern has no route for this method yet.
-    public func on(_ pattern: String, method: HTTPRequest.Method, _ handler: @escaping Handler) {
+    public func on(
+        _ pattern: String, method: HTTPRequest.Method, threads: Threads = .pool, _ handler: @escaping Handler
+    ) {
         let node = node(at: pattern)
-        precondition(!nodes[node].handlers.contains { $0.method == method }, "\(method) \(pattern) already has a route")
-        nodes[node].handlers.append((method, handler))
+        precondition(!nodes[node].methods.contains { $0.method == method }, "\(method) \(pattern) already has a route")
+        nodes[node].methods.append((method, Route(handler, on: threads)))
         routes.append(Description(method: method, pattern: pattern))
     }
 
-    public func get(_ pattern: String, _ handler: @escaping Handler) { on(pattern, method: .get, handler) }
-    public func post(_ pattern: String, _ handler: @escaping Handler) { on(pattern, method: .post, handler) }
+    public func get(_ pattern: String, threads: Threads = .pool, _ handler: @escaping Handler) {
+        on(pattern, method: .get, threads: threads, handler)
+    }
+    public func post(_ pattern: String, threads: Threads = .pool, _ handler: @escaping Handler) {
+        on(pattern, method: .post, threads: threads, handler)
+    }
 
-    func otherMethods(of pattern: String, _ handler: @escaping Handler) {
+    func otherMethods(of pattern: String, _ route: Route) {
         let node = node(at: pattern)
-        if pattern.hasSuffix("**") { nodes[node].below = handler } else { nodes[node].otherMethods = handler }
+        if pattern.hasSuffix("**") { nodes[node].below = route } else { nodes[node].otherMethods = route }
         for method in Self.methods
-        where !nodes[node].handlers.contains(where: { $0.method == method }) || pattern.hasSuffix("**") {
+        where !nodes[node].methods.contains(where: { $0.method == method }) || pattern.hasSuffix("**") {
             routes.append(Description(method: method, pattern: pattern))
         }
     }
@@ -119,9 +139,19 @@ public final class Routes: HTTPResponderBuilder {
 struct RouteNode: Sendable {
     var constants: [Substring: Int] = [:]
     var variable: Int?
-    var handlers: [(method: HTTPRequest.Method, handler: Routes.Handler)] = []
-    var otherMethods: Routes.Handler?
-    var below: Routes.Handler?
+    var methods: [(method: HTTPRequest.Method, route: Route)] = []
+    var otherMethods: Route?
+    var below: Route?
+}
+
+/// What answers a request.
+struct Route: Sendable {
+    let handler: Routes.Handler
+    let threads: Routes.Threads
+
+    init(_ handler: @escaping Routes.Handler, on threads: Routes.Threads = .pool) {
+        (self.handler, self.threads) = (handler, threads)
+    }
 }
 
 /// Answers requests with ``Routes``.
@@ -131,11 +161,22 @@ struct RouteNode: Sendable {
 public struct RouteResponder: HTTPResponder {
     public typealias Context = ServingRequestContext
 
+    /// One of so many requests leaves its event loop, however brief it is. Otherwise a client that sends many without
+    /// waiting for the answers would keep the loop from its other connections.
+    private static let requestsInTurn = 16
+    private static let briefRequests = Atomic(0)
+
     let nodes: [RouteNode]
     let guards: Guards?
-    let notFound: Routes.Handler
+    let notFound: Route
 
     public func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
+        var response = try await response(to: request, context)
+        response.body = response.body.leavingEventLoop
+        return response
+    }
+
+    private func response(to request: Request, _ context: ServingRequestContext) async throws -> Response {
         if let response = try await guards?.passedOn(request, context) { return response }
         guard request.method == .head else { return try await answer(request, context) }
         var (head, context) = (request.head, context)
@@ -152,17 +193,31 @@ public struct RouteResponder: HTTPResponder {
     private func answer(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         var context = context
         // A part that cannot be decoded has no route.
-        let parts = request.pathParts
+        let sent = request.rawPathParts
+        let parts = request.decoded(sent)
         context.parts = parts ?? []
-        let handler = handler(of: request.method, at: request.rawPathParts, isDecoded: parts != nil)
+        let route = route(of: request.method, at: sent, isDecoded: parts != nil)
+        context.isOnEventLoop = Self.staysOnEventLoop(request, route)
+        if context.isOnEventLoop { return try await answer(request, context, with: route.handler) }
+        return try await ConcurrencyPool.run { [context] in try await answer(request, context, with: route.handler) }
+    }
+
+    private static func staysOnEventLoop(_ request: Request, _ route: Route) -> Bool {
+        guard route.threads == .eventLoop, request.hasSmallBody else { return false }
+        return briefRequests.add(1, ordering: .relaxed).newValue % requestsInTurn != 0
+    }
+
+    private func answer(_ request: Request, _ context: ServingRequestContext, with handler: Routes.Handler)
+        async throws -> Response
+    {
         guard let guards else { return try await handler(request, context) }
         return try await guards.answer(request, context, handler)
     }
 
     /// Constant parts are compared as sent, because the guards look at the path as sent too.
-    /// - Parameter isDecoded: false if a part of the path cannot be decoded. Then the handler for all paths below the
+    /// - Parameter isDecoded: false if a part of the path cannot be decoded. Then the route for all paths below the
     ///   first part applies.
-    private func handler(of method: HTTPRequest.Method, at parts: [Substring], isDecoded: Bool) -> Routes.Handler {
+    private func route(of method: HTTPRequest.Method, at parts: [Substring], isDecoded: Bool) -> Route {
         if !isDecoded, let root = parts.first {
             return nodes[0].constants[root].flatMap { nodes[$0].below } ?? notFound
         }
@@ -172,7 +227,7 @@ public struct RouteResponder: HTTPResponder {
             current = next
             below = nodes[current].below ?? below
         }
-        return nodes[current].handlers.first { $0.method == method }?.handler ?? nodes[current].otherMethods ?? below
+        return nodes[current].methods.first { $0.method == method }?.route ?? nodes[current].otherMethods ?? below
             ?? notFound
     }
 }
@@ -192,6 +247,8 @@ public struct ServingRequestContext: RequestContext {
     public internal(set) var parts: [Substring] = []
     /// True for HEAD, which is answered like GET.
     public internal(set) var isHead = false
+    /// True if the handler runs on the event loop of the connection.
+    public internal(set) var isOnEventLoop = false
 
     public init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
@@ -270,8 +327,10 @@ extension Request {
 
     /// The parts of the path between slashes, percent-decoded. Empty parts are omitted. `nil` if a part cannot be
     /// decoded.
-    public var pathParts: [Substring]? {
-        let parts = rawPathParts
+    public var pathParts: [Substring]? { decoded(rawPathParts) }
+
+    /// Percent-decodes ``rawPathParts``; `nil` if a part cannot be decoded.
+    fileprivate func decoded(_ parts: [Substring]) -> [Substring]? {
         guard path.utf8.contains(UInt8(ascii: "%")) else { return parts }
         let decoded = parts.compactMap { PercentEncoding.decoded($0)?[...] }
         return decoded.count == parts.count ? decoded : nil

@@ -125,3 +125,68 @@ public final class Signals: Sendable {
         for listener in listeners { listener.finish() }
     }
 }
+
+// MARK: - Threads
+
+/// The threads of Swift's concurrency pool, one for each core.
+public enum ConcurrencyPool {
+    /// Runs work on these threads, wherever its task runs otherwise.
+    /// - Throws: errors of `work`.
+    public static func run<Value>(_ work: () async throws -> Value) async throws -> Value {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
+    }
+}
+
+/// Work on a thread that many clients share, such as the event loop of their connections: what takes long there delays
+/// them all.
+///
+/// Most requests take less than the switch to another thread and back. So they begin there, and those that turn out to
+/// take long begin again on the ``ConcurrencyPool``.
+public final class BriefWork: Sendable {
+    /// Thrown when brief work turns out to take long.
+    public struct TooLong: Error {
+        public init() {}
+    }
+
+    /// The brief work of this task; `nil` if its work may take long.
+    @TaskLocal public static var current: BriefWork?
+
+    /// Maximum number of bytes that brief work reads and writes.
+    private static let byteLimit = 256 << 10
+    /// The time that all reads of brief work together may take, also if the disk is slow.
+    private static let timeLimit = Duration.milliseconds(1)
+
+    private let spent = Mutex(Duration.zero)
+
+    private init() {}
+
+    /// Runs work that changes nothing. If it turns out to take long, it begins again on the ``ConcurrencyPool``.
+    /// - Throws: errors of `work`.
+    public static func run<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await $current.withValue(BriefWork()) { try await work() }
+        } catch is TooLong {
+            return try await ConcurrencyPool.run(work)
+        }
+    }
+
+    /// Ends brief work before something that takes long. Does nothing in other work.
+    /// - Throws: ``TooLong``.
+    public static func endBeforeLongWork() throws {
+        if current != nil { throw TooLong() }
+    }
+
+    /// Ends brief work if it has read too much to make an answer of. Does nothing in other work.
+    /// - Throws: ``TooLong``.
+    public static func end(after bytes: Int) throws {
+        if bytes > byteLimit { try endBeforeLongWork() }
+    }
+
+    /// True if the time is not used up after a running read that has taken this long.
+    public func hasTime(after running: Duration = .zero) -> Bool {
+        spent.withLock { $0 + running } < Self.timeLimit
+    }
+
+    /// Counts the time that a read took.
+    public func spend(_ time: Duration) { spent.withLock { $0 += time } }
+}

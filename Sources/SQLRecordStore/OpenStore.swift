@@ -216,13 +216,15 @@ final class OpenStore: Sendable {
     /// Runs a short read on a snapshot. It must not wait for a client.
     ///
     /// It runs on the caller's thread, because switching threads costs more than a lookup.
-    /// - Throws: `CancellationError` if the task is cancelled while it waits for the only connection.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits for the only connection;
+    ///   `BriefWork.TooLong` in brief work, if the read takes long or needs other threads.
     func read<Value: Sendable>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
         // A task that only reads would otherwise never yield.
         if reads.add(1, ordering: .relaxed).newValue % Self.readsInTurn == 0 { await Task.yield() }
         do {
             if let turn { return try await turn.run { try readNow(body) } }
             guard let threads = connections.threads else { return try readNow(body) }
+            try BriefWork.endBeforeLongWork()
             return try await withTaskExecutorPreference(threads) { try readNow(body) }
         } catch {
             throw refusal(after: error) ?? error
@@ -230,15 +232,21 @@ final class OpenStore: Sendable {
     }
 
     private func readNow<Value>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) throws -> Value {
-        try connections.read { db in try db.snapshot { try body(db, try catalog.catalog(of: db)) } }
+        try connections.read { db in
+            try db.snapshot {
+                guard let work = BriefWork.current else { return try body(db, try catalog.catalog(of: db)) }
+                return try work.limiting(db) { try body(db, try catalog.catalog(of: db)) }
+            }
+        }
     }
 
     /// Like ``read(_:)`` for a potentially long read. It waits for its turn and runs on a thread that other requests
     /// don't need.
-    /// - Throws: `CancellationError` if the task is cancelled while it waits.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits; `BriefWork.TooLong` in brief work.
     func readLong<Value: Sendable>(
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
     ) async throws -> Value {
+        try BriefWork.endBeforeLongWork()
         do {
             return try await longReads[purpose].run { [self] in
                 guard let turn else { return try await readElsewhere(body) }
@@ -346,6 +354,28 @@ final class ReadGate: Sendable {
             }
             if isEmpty { continuation.resume() }
         }
+    }
+}
+
+// MARK: - Brief reads
+
+extension BriefWork {
+    /// Runs a read, and interrupts it when the time of this work is used up.
+    /// - Throws: ``Records/BriefWork/TooLong``, or the error of `read`.
+    fileprivate func limiting<Value>(_ db: SQLConnection, _ read: () throws -> Value) throws -> Value {
+        let start = ContinuousClock.now
+        defer { spend(ContinuousClock.now - start) }
+        var isTooLong = !hasTime()
+        if isTooLong { throw TooLong() }
+        let result = Result {
+            try db.driver.limiting({ [self] in
+                isTooLong = isTooLong || !hasTime(after: ContinuousClock.now - start)
+                return isTooLong
+            }) { try read() }
+        }
+        // A read could also have taken the interruption for the end of its rows.
+        if isTooLong { throw TooLong() }
+        return try result.get()
     }
 }
 

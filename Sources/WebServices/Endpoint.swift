@@ -10,6 +10,8 @@ protocol Endpoint: Sendable {
     var allowsGET: Bool { get }
     /// The purpose of the service, for access control. Skylight's own services need not set it.
     var purpose: EndpointPurpose { get }
+    /// True if it reads little as a rule, and changes nothing. Then it begins on the event loop, as ``Records/BriefWork``.
+    var isBrief: Bool { get }
     var methods: [HTTPRequest.Method] { get }
 
     /// Writes the body of the answer.
@@ -20,6 +22,7 @@ protocol Endpoint: Sendable {
 extension Endpoint {
     var allowsGET: Bool { false }
     var purpose: EndpointPurpose { .reading }
+    var isBrief: Bool { false }
     var methods: [HTTPRequest.Method] { allowsGET ? [.get, .post] : [.post] }
 }
 
@@ -94,6 +97,7 @@ extension EndpointCall {
 
     /// - Parameter bytes: the size of the fields that were read.
     func makeRoom(for bytes: Int) throws {
+        try BriefWork.end(after: bytes)
         // Twice the size: for the records and for the text made from them.
         try RequestMemory.current?.prepareAnswer(of: 2 * bytes)
     }

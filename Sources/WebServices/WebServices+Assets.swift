@@ -26,7 +26,10 @@ extension WebServices {
         switch path.purpose {
         case .upload(let ticket):
             try SkylightServices.check(request.method, of: "upload", allowing: .post, .put)
-            return try await AssetUploads(place: place).response(to: request, ticket: ticket)
+            // Its bytes are hashed.
+            return try await ConcurrencyPool.run {
+                try await AssetUploads(place: place).response(to: request, ticket: ticket)
+            }
         case .download(let ticket, let fileName):
             try SkylightServices.check(request.method, of: "download", allowing: .get)
             return try await AssetDownloads(place: place) {

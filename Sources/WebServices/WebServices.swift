@@ -71,8 +71,10 @@ public struct WebServices: Sendable {
         let open = routes.group(layers(nil))
         let administrators = routes.group(layers(gate))
         addProtocol(to: open)
-        open.otherMethods(of: "/assets/**") { request, context in try await assets(request, context) }
-        open.get(SkylightServices.root + "health", health)
+        open.otherMethods(of: "/assets/**", threads: .eventLoop) { request, context in
+            try await assets(request, context)
+        }
+        open.get(SkylightServices.root + "health", threads: .eventLoop, health)
         open.otherMethods(
             of: SkylightServices.root + "health",
             service { request, context in throw try SkylightServices.refusal(of: request, context) })
@@ -104,8 +106,10 @@ public struct WebServices: Sendable {
         ] {
             for (action, endpoint) in table {
                 for method in endpoint.methods {
-                    open.on("\(root){container}/{environment}/{database}/\(action)", method: method) {
-                        request, context in
+                    open.on(
+                        "\(root){container}/{environment}/{database}/\(action)", method: method,
+                        threads: endpoint.isBrief ? .eventLoop : .pool
+                    ) { request, context in
                         try await ofProtocol(request, context, (action, endpoint))
                     }
                 }
@@ -285,15 +289,25 @@ public struct WebServices: Sendable {
         return .json(answer)
     }
 
-    /// The body of an answer. If memory is short, the records are dropped and read again later.
+    /// The body of an answer. On the event loop, a service that turns out to take long begins again elsewhere.
     private func written(_ call: EndpointCall, with endpoint: any Endpoint) async throws -> [UInt8] {
+        guard call.context.isOnEventLoop else { return try await made(call, with: endpoint) }
+        // Injected faults are counted, so what has them must not begin again.
+        guard RequestFaults.current == nil else {
+            return try await ConcurrencyPool.run { try await made(call, with: endpoint) }
+        }
+        return try await BriefWork.run { try await made(call, with: endpoint) }
+    }
+
+    /// The body of an answer. If memory is short, the records are dropped and read again later.
+    private func made(_ call: EndpointCall, with endpoint: any Endpoint) async throws -> [UInt8] {
         try await RequestMemory.makeAnswer {
             var writer = JSONWriter(capacity: 4096)
             do {
                 try await endpoint.answer(call, into: &writer)
-            } catch let shortage as RequestMemory.Shortage {
+            } catch  where error is RequestMemory.Shortage || error is BriefWork.TooLong {
                 call.note?.droppedAnswer()
-                throw shortage
+                throw error
             }
             return writer.bytes
         }
@@ -343,13 +357,13 @@ public struct WebServices: Sendable {
     /// Adds the paths outside the services. They are about the whole server and take GET.
     private func addServer(to open: Routes.Group, administrators: Routes.Group) {
         // The answer of /skylight/1/health, at the path that monitoring tools expect.
-        let paths: [(path: String, group: Routes.Group, answer: Routes.Handler)] = [
-            ("/health", open, health),
-            ("/metrics", administrators, { _, _ in try await metrics() }),
-            (OpenAPIDocument.path, open, { _, _ in .json(OpenAPIDocument.bytes) }),
+        let paths: [(path: String, group: Routes.Group, threads: Routes.Threads, answer: Routes.Handler)] = [
+            ("/health", open, .eventLoop, health),
+            ("/metrics", administrators, .pool, { _, _ in try await metrics() }),
+            (OpenAPIDocument.path, open, .pool, { _, _ in .json(OpenAPIDocument.bytes) }),
         ]
-        for (path, group, answer) in paths {
-            group.get(path, service(answer))
+        for (path, group, threads, answer) in paths {
+            group.get(path, threads: threads, service(answer))
             group.otherMethods(
                 of: path,
                 service { request, _ in throw EndpointTable.wrongMethod(request.method, of: path, allowed: ["GET"]) })

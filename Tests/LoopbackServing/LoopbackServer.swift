@@ -2,6 +2,7 @@ public import HTTPServing
 import Hummingbird
 public import HummingbirdCore
 import Logging
+public import NIOCore
 import ServiceLifecycle
 
 /// A server in the test process on a port of 127.0.0.1, with the same graceful shutdown as `skylight serve`.
@@ -12,11 +13,12 @@ public enum LoopbackServer {
     /// just accepted.
     /// - Parameters:
     ///   - port: the port to listen on; 0 lets the system pick one.
+    ///   - loops: the event loops of the connections; `nil` for those of the process.
     ///   - isolation: the actor that the body runs on.
     /// - Throws: the errors of the body, or the error that kept the server from listening.
     public static func run(
-        _ router: Routes, server: HTTPServerBuilder, port: Int = 0, isolation: isolated (any Actor)? = #isolation,
-        _ body: (Int) async throws -> Void
+        _ router: Routes, server: HTTPServerBuilder, port: Int = 0, on loops: (any EventLoopGroup)? = nil,
+        isolation: isolated (any Actor)? = #isolation, _ body: (Int) async throws -> Void
     ) async throws {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "test")
@@ -24,7 +26,8 @@ public enum LoopbackServer {
         let application = Application(
             responder: router.buildResponder(), server: server,
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-            onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
+            onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) },
+            eventLoopGroupProvider: loops.map { .shared($0) } ?? .singleton, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         // Clients that a test leaves in the middle of an answer do not delay the end.
         configuration.maximumGracefulShutdownDuration = Duration.seconds(10)

@@ -236,40 +236,28 @@ extension Console {
     /// Requires the guards of `HTTPServing`: they set the security headers and refuse forms from other sites.
     package func add(_ table: [ConsoleRoute], to routes: Routes) {
         let errors = ErrorPages(renderer: renderer)
-        let files = routes.group { request, context, next in
-            try await errors.handle { try await next(request, context) }
-        }
         let open = routes.group { request, context, next in
-            try await Self.offEventLoop { try await errors.handle { try await next(request, context) } }
+            try await errors.handle { try await next(request, context) }
         }
         // Error pages are part of the administrator's session.
         let gate = access.mode == .required ? ConsoleGate(access: access, renderer: renderer) : nil
         let closed = routes.group { request, context, next in
-            try await Self.offEventLoop {
-                try await ShownNotice.handle(request) { request in
-                    try await errors.handle {
-                        guard let gate else { return try await next(request, context) }
-                        return try await gate.handle(request, context) { request in
-                            try await errors.handle { try await next(request, context) }
-                        }
+            try await ShownNotice.handle(request) { request in
+                try await errors.handle {
+                    guard let gate else { return try await next(request, context) }
+                    return try await gate.handle(request, context) { request in
+                        try await errors.handle { try await next(request, context) }
                     }
                 }
             }
         }
         closed.otherwise { _, _ in throw HTTPError(.notFound) }
         for route in table where route.traits.allSatisfy(has) {
-            let group =
-                route.traits.contains(.isStatic) ? files : route.traits.contains(.forEverybody) ? open : closed
+            let group = route.traits.isDisjoint(with: [.isStatic, .forEverybody]) ? closed : open
             group.on(route.pattern, method: route.method) { request, context in
                 try await response(to: request, context, at: route)
             }
         }
-    }
-
-    /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections
-    /// of an event loop.
-    private static func offEventLoop(_ body: () async throws -> Response) async throws -> Response {
-        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
     }
 
     /// True if this console has what a trait needs.

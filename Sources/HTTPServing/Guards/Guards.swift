@@ -28,7 +28,10 @@ struct Guards: Sendable {
         var response: Response
         do {
             try hosts.check(request)
-            response = try await RequestMemory.$current.withValue(memory) { try await passing.answer(request, context) }
+            // Whole bodies are read, decoded and noted.
+            response = try await ConcurrencyPool.run {
+                try await RequestMemory.$current.withValue(memory) { try await passing.answer(request, context) }
+            }
         } catch {
             response = try FailureReport.answer(to: error, of: request, context)
         }

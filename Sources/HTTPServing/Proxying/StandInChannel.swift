@@ -16,9 +16,10 @@ extension HTTPServerBuilder {
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             // Other connections to the same routes are not encrypted, so the guards can't know.
-            let http = HTTP1Channel(
-                responder: { request, writer, channel in try await responder(request.overTLS, writer, channel) },
-                configuration: guardedConfiguration(uploadLimit: uploadLimit))
+            let http = EventLoopChannel(
+                HTTP1Channel(
+                    responder: { request, writer, channel in try await responder(request.overTLS, writer, channel) },
+                    configuration: guardedConfiguration(uploadLimit: uploadLimit)))
             return try StandInChannel(
                 hosts: hosts, tunnels: tunnels, encrypted: TLSChannel(http, tlsConfiguration: certificate.configuration)
             )

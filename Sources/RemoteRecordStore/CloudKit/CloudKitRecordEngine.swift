@@ -50,7 +50,7 @@ public final class CloudKitRecordEngine: RecordEngine {
     }
 
     /// - Throws: `RecordError` NOT_FOUND for another container or environment; ACCESS_DENIED for a database to which
-    ///   the credential gives no access.
+    ///   the credential gives no access; `BriefWork.TooLong` in brief work.
     public func database(_ address: DatabaseAddress) throws -> CloudKitDatabase {
         guard address.container == connection.container, address.environment == connection.environment else {
             throw RecordError.notConnected(address.container, address.environment)
@@ -61,6 +61,8 @@ public final class CloudKitRecordEngine: RecordEngine {
                 "A server-to-server key reaches the public database only; connect \(address.container) with an API token and a sign-in for the others"
             )
         }
+        // Answers of iCloud may be large, and are parsed by the task that gets them.
+        try BriefWork.endBeforeLongWork()
         return CloudKitDatabase(engine: self, address: address)
     }
 

@@ -12,7 +12,9 @@ extension SQLDatabase {
         if !hasWords, position == nil {
             do {
                 return try await store.read { db, catalog in
-                    try ReadBudget.limiting(db) { try page(request, asOf: nil, within: $0, db, catalog) }
+                    // Its own limit is lower.
+                    if BriefWork.current != nil { return try page(request, asOf: nil, within: nil, db, catalog) }
+                    return try ReadBudget.limiting(db) { try page(request, asOf: nil, within: $0, db, catalog) }
                 }
             } catch is ReadBudget.Exceeded {}
         }
@@ -41,6 +43,7 @@ extension SQLDatabase {
         var prepared = try PreparedQuery(query, request, view, catalog, db)
         if let position { try prepared.goBack(to: try earlierTime(position), view, catalog, db) }
         var (page, plans) = try prepared.page(catalog, db, within: budget)
+        try BriefWork.end(after: page.records.reduce(0) { $0 + $1.fields.bytes.count })
         let composite = plans.lazy.compactMap {
             if case .composite(let used, _, _) = $0.accessPath { used.index } else { nil }
         }.last
@@ -231,7 +234,7 @@ final class ReadBudget {
     struct Exceeded: Error {}
 
     /// Maximum number of calls by the driver, whose number grows with the work of a statement.
-    private static let callLimit = 30
+    private static let callLimit = 300
     private static let byteLimit = 1 << 20
     /// Maximum time. Reading a file that is not cached takes longer than the number of steps suggests.
     private static let timeLimit = Duration.milliseconds(20)

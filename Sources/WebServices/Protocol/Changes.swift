@@ -7,6 +7,8 @@ internal import RequestLog
 /// `changes/database`: returns the zones that changed since a token (Apple's reference page "Fetching Database
 /// Changes").
 struct DatabaseChanges: Endpoint {
+    let isBrief = true
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = DatabaseChangesRequest(
             since: try call.body.token(), limit: try call.body.resultsLimit() ?? RequestObject.pageLimit)
@@ -18,6 +20,8 @@ struct DatabaseChanges: Endpoint {
 /// `zones/changes`: an older name of `changes/database`. Its tokens are called `metaSyncToken`, and it ignores a
 /// `syncToken`. Without a token it lists deleted zones as well (Apple's reference page "Fetching Zone Changes").
 struct ZonesChanges: Endpoint {
+    let isBrief = true
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = DatabaseChangesRequest(
             since: try call.body.token("metaSyncToken"), includesGoneZones: true,
@@ -51,6 +55,8 @@ extension JSONWriter {
 /// `changes/zone`: returns the changes to the records of custom zones, each since its own token. An
 /// error in one zone does not affect the others (Apple's reference page "Fetching Record Zone Changes").
 struct ZoneChanges: Endpoint {
+    let isBrief = true
+
     /// The maximum size in bytes of the fields in one answer, over all zones. After that, each remaining zone gets one
     /// record and continues later.
     private static let answerLimit = 16 << 20
@@ -132,6 +138,8 @@ extension JSONWriter {
 /// `records/changes`: returns the changes to the records of one custom zone since a token. It is
 /// older than `changes/zone`, and still in use (Apple's reference page "Fetching Record Changes").
 struct RecordsChanges: Endpoint {
+    let isBrief = true
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try Self.request(call.body)
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false

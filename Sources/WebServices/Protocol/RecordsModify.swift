@@ -28,7 +28,7 @@ struct RecordsModify: Endpoint {
         let outcomes = try await database.modify(request)
         call.note?.items(outcomes) { items[$0].operation.recordName }
         call.note?.saved(request.operations, outcomes, in: zoneID)
-        await call.note?.checkDesiredKeys(desiredKeys, in: database)
+        try await call.note?.checkDesiredKeys(desiredKeys, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
         // Failed items have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })

@@ -5,6 +5,7 @@ internal import RequestLog
 /// `records/query`: returns one page of the records of a type that match filters, in sorted order (Apple's reference
 /// page "Querying Records").
 struct RecordsQuery: Endpoint {
+    let isBrief = true
     /// The page limit of a request. Our own service has larger pages.
     var limit: @Sendable (RequestObject) throws -> PageLimit = {
         PageLimit(records: try $0.resultsLimit() ?? RequestObject.pageLimit)
@@ -18,7 +19,7 @@ struct RecordsQuery: Endpoint {
         call.note?.update { $0.note(request) }
         call.note?.queried(request, limit: try call.body.resultsLimit())
         let database = try await open(call)
-        await call.note?.checkDesiredKeys(request.desiredKeys, of: request.query.recordType, in: database)
+        try await call.note?.checkDesiredKeys(request.desiredKeys, of: request.query.recordType, in: database)
         // The token is read before the records. A change in between is then pulled twice instead of being missed.
         let token: ChangeToken? =
             if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
@@ -74,6 +75,8 @@ extension ServedRequest {
 /// `records/lookup`: returns records by name, one item per name, in the order
 /// of the request (Apple's reference page "Fetching Records by Record Name").
 struct RecordsLookup: Endpoint {
+    let isBrief = true
+
     private struct Item {
         let recordID: RecordID
         let desiredKeys: Set<Name>?
@@ -103,7 +106,7 @@ struct RecordsLookup: Endpoint {
         call.note?.about(items.map(\.recordID.zoneID))
         call.note?.update { $0.isSingleLookup = items.count == 1 }
         let database = try await open(call)
-        await call.note?.checkDesiredKeys(
+        try await call.note?.checkDesiredKeys(
             items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)

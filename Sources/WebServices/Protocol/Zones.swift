@@ -5,6 +5,7 @@ internal import Records
 struct ZonesList: Endpoint {
     let allowsGET = true
     let purpose = EndpointPurpose.ofUser
+    let isBrief = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zones = try await call.database().zones()
@@ -17,6 +18,7 @@ struct ZonesList: Endpoint {
 /// `zones/lookup`: looks zones up by ID (Apple's reference page "Fetching Zones by Identifier").
 struct ZonesLookup: Endpoint {
     let purpose = EndpointPurpose.ofUser
+    let isBrief = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneIDs = try call.body.items("zones").map { try $0.zoneIdentity() }

@@ -46,15 +46,25 @@ extension RequestRecorder {
     /// Logs requested fields that the schema does not have. Reads the schema only if the same fields were not found
     /// right before.
     /// - Parameter recordType: `nil` for any type.
-    func checkDesiredKeys(_ keys: Set<Name>?, of recordType: Name? = nil, in database: any RecordDatabase) async {
+    /// - Throws: `BriefWork.TooLong`.
+    func checkDesiredKeys(_ keys: Set<Name>?, of recordType: Name? = nil, in database: any RecordDatabase) async throws
+    {
         guard let keys, !keys.isEmpty, database.can(.showSchema) else { return }
         var hasher = Hasher()
         hasher.combine(database.address)
         hasher.combine(recordType)
         hasher.combine(keys)
         let hash = hasher.finalize()
-        // The request itself reports what keeps the schema from being read.
-        guard !log.knowsKeys(hash), let types = try? await database.require(.showSchema).schema().types else { return }
+        guard !log.knowsKeys(hash) else { return }
+        let types: [Name: RecordType]
+        do {
+            types = try await database.require(.showSchema).schema().types
+        } catch let error as BriefWork.TooLong {
+            throw error
+        } catch {
+            // The request itself reports what keeps the schema from being read.
+            return
+        }
         if let recordType, types[recordType] == nil { return }
         let fields = recordType.flatMap { types[$0] }.map { [$0] } ?? Array(types.values)
         let unknown = keys.filter { key in

@@ -120,8 +120,7 @@ final class RequestRecorder: Sendable {
         }
     }
 
-    /// Discards the counts of an answer that was dropped for lack of memory. They are counted again when the answer is
-    /// made again.
+    /// Discards the counts of an answer that was dropped. They are counted again when the answer is made again.
     func droppedAnswer() {
         update { ($0.pulls, $0.records, $0.itemErrors) = ([], 0, []) }
     }
@@ -191,7 +190,7 @@ extension RecordDatabase {
         do {
             let page = try await zoneChanges(request)
             note?.pulled(ServedRequest.Pull(request, page))
-            await note?.checkDesiredKeys(request.desiredKeys, in: self)
+            try await note?.checkDesiredKeys(request.desiredKeys, in: self)
             return page
         } catch let error as RecordError {
             note?.pulled(ServedRequest.Pull(request, error))

@@ -235,6 +235,21 @@ import Testing
         #expect(closed?.code == .tryAgainLater)
     }
 
+    /// Its answers may be large, and event loops are for brief work.
+    @Test func briefWorkLeavesTheEventLoopBeforeItAsks() async throws {
+        let connection = ContainerConnection(
+            container: try address(.private).container, environment: .development, address: "http://127.0.0.1:1",
+            credentials: .webAuth(apiToken: "a", webAuthToken: "b"))
+        let engine = try CloudKitRecordEngine(connection, logger: LogLines().logger) { _ in }
+        var runs: [Bool] = []
+        try await BriefWork.run {
+            runs.append(BriefWork.current != nil)
+            _ = try engine.database(.private)
+        }
+        #expect(runs == [true, false])
+        await engine.close()
+    }
+
     /// An answer that lacks what every record has, or has what this program does not know, is an error and no guess.
     @Test(arguments: [
         (#"{"recordName":"r","fields":{}}"#, "does not tell the type"),

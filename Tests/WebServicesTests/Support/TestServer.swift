@@ -4,6 +4,7 @@ import HTTPServing
 import Hummingbird
 import InMemoryRecordStore
 import LoopbackServing
+import NIOCore
 import RecordStore
 import Records
 import RequestLog
@@ -49,8 +50,8 @@ struct TestServer: Sendable {
         trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
         clock: MovingClock = MovingClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil,
         memory: MemoryBudget = MemoryBudget(),
-        patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void = { _ in },
-        _ body: @Sendable (TestServer) async throws -> Void
+        patience: Duration = .seconds(55), on loops: (any EventLoopGroup)? = nil,
+        routes: @Sendable (Routes) -> Void = { _ in }, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let engine: any RecordEngine =
@@ -61,7 +62,7 @@ struct TestServer: Sendable {
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
         try await run(
             on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory,
-            patience: patience, routes: routes, body)
+            patience: patience, on: loops, routes: routes, body)
         await assets.close()
         await engine.close()
     }
@@ -96,7 +97,7 @@ struct TestServer: Sendable {
         trusting trusted: TrustedSites,
         log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
         protocolOnly: Bool = false,
-        patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void,
+        patience: Duration = .seconds(55), on loops: (any EventLoopGroup)? = nil, routes: @Sendable (Routes) -> Void,
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Routes()
@@ -113,7 +114,7 @@ struct TestServer: Sendable {
             notifier: notifier
         ).addRoutes(to: router)
         routes(router)
-        try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
+        try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit), on: loops) { port in
             try await body(
                 TestServer(
                     port: port, engine: engine, assets: assets, folder: folder, log: log, access: access,

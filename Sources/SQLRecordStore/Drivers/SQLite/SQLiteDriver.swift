@@ -65,7 +65,7 @@ struct SQLiteDriver: SQLDriver {
     // MARK: Limits and counts
 
     /// Number of steps of SQLite's virtual machine between two calls of `isExceeded`. A record takes about 30 steps.
-    private static let stepsPerQuestion: Int32 = 1000
+    private static let stepsPerQuestion: Int32 = 100
 
     private final class Limit {
         let isExceeded: () -> Bool

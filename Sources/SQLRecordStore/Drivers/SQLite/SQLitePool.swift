@@ -57,9 +57,9 @@ final class SQLitePool: WritableConnections {
         if try StoreMigrations.migrator.hasBeenSuperseded(db) { throw StoreProblem.newer(key) }
     }
 
-    /// Maximum number of concurrent readers: one for each thread of the concurrency pool, plus those of long reads.
-    /// Short reads therefore never wait for each other.
-    static var readerLimit: Int { ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit }
+    /// Maximum number of concurrent readers: one for each thread of the concurrency pool and each event loop, plus those
+    /// of long reads. Short reads therefore never wait for each other.
+    static var readerLimit: Int { 2 * ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit }
 
     /// Settings of each connection.
     private static var configuration: Configuration {
