@@ -52,6 +52,8 @@ import Testing
         let bytes = [UInt8].text(5000)
         try await fixture.upload(bytes)
         var file: AssetFile? = try await fixture.open(bytes, .gzip)
+        // A compression holds its file, too.
+        await fixture.store.compressor.finishWaiting()
         fixture.clock.advance(by: .seconds(4000))
         for dryRun in [true, false] {
             let sweep = try await fixture.store.sweep(graceTime: .zero, dryRun: dryRun)

@@ -5,6 +5,7 @@ import NIOCore
 import RecordStore
 import Records
 import StoreScenarios
+import TestSupport
 import Testing
 
 @testable import RemoteRecordStore
@@ -188,8 +189,12 @@ import Testing
                 verification.problems.isEmpty && verification.filesDone == 2 && verification.referencesDone == 1
                     && verification.unusedFiles == 1)
             #expect(verification.bytesDone == Pieces(count: 5).size)
+            // A compression holds its file for a moment.
+            try await eventually {
+                try await engine.sweepAssets(container, .development, dryRun: true).removed.count == 1
+            }
             let rehearsed = try await engine.sweepAssets(container, .development, dryRun: true)
-            #expect(rehearsed.isDryRun && rehearsed.removed.count == 1)
+            #expect(rehearsed.isDryRun)
             #expect(
                 try await engine.sweepAssets(container, .development, graceTime: .seconds(3 * 86_400)).removed.isEmpty)
             let swept = try await engine.sweepAssets(container, .development)
