@@ -45,15 +45,14 @@ private final class EventLoopExecutor: TaskExecutor {
 
 extension Request {
     /// The largest body in bytes that is parsed on an event loop. It has some 60 names.
-    private static let smallBody = 4 << 10
+    private static let smallBody: Int64 = 4 << 10
 
     /// True if the body is small, and needs no decoding.
     var hasSmallBody: Bool {
         // Nobody reads the body of a GET.
         if method == .get { return true }
         if headers.contains(.transferEncoding) || headers.contains(.contentEncoding) { return false }
-        guard let length = headers[.contentLength] else { return true }
-        return Int(length).map { $0 <= Self.smallBody } ?? false
+        return headers.contentLength ?? 0 <= Self.smallBody
     }
 }
 

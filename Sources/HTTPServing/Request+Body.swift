@@ -208,7 +208,7 @@ struct IncomingBody {
         self.limit = limit
         self.watch = watch
         offered = Self.coding(headers)
-        declared = headers[.contentLength].map { Int64($0) ?? .max }
+        declared = headers.contentLength
         parts = body.makeAsyncIterator()
     }
 
@@ -330,5 +330,13 @@ final class GzipMeter: Sendable {
                 if state.size > limit { throw IncomingBody.tooLarge(Int64(limit)) }
             } while written == Self.pieceSize
         }
+    }
+}
+
+extension HTTPFields {
+    /// The declared size of a body in bytes, limited to the largest integer; `nil` if it is not declared.
+    package var contentLength: Int64? {
+        // The parser refuses a second one. The subscript would join all.
+        first { $0.name == .contentLength }.map { Int64($0.value) ?? .max }
     }
 }

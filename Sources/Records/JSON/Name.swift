@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A string that compares by its UTF-8 bytes: a member name, record name, zone name, field name or string value.
 ///
 /// Swift's `String` treats composed and decomposed forms as equal, while SQLite and CloudKit distinguish them.
@@ -31,15 +33,21 @@ public struct Name: Sendable, Hashable, Comparable {
     /// True if the name consists of these bytes.
     func isSpelled(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var string = string
-        return string.withUTF8 { $0.elementsEqual(bytes) }
+        return string.withUTF8 { Self.areEqual($0, bytes) }
     }
 
     public static func == (left: Name, right: Name) -> Bool {
-        withBytes(left, right) { $0.elementsEqual($1) }
+        withBytes(left, right, areEqual)
     }
 
     public static func < (left: Name, right: Name) -> Bool {
         withBytes(left, right) { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else { return true }
+        return memcmp(leftStart, rightStart, left.count) == 0
     }
 
     /// Comparing contiguous bytes is faster than comparing UTF-8 views, and comparisons are very frequent.

@@ -138,7 +138,7 @@ struct LoggedTarget {
         let target = request.head.path ?? "/"
         let isAsset = target.hasPrefix(AssetPath.root)
         path = isAsset ? Self.withoutTicket(String(request.path)) : String(request.path)
-        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+        guard let mark = target.firstIndex(ofByte: UInt8(ascii: "?")) else {
             text = isAsset ? path : target
             return
         }

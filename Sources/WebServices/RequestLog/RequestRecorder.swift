@@ -36,7 +36,7 @@ final class RequestRecorder: Sendable {
             client: ClientIdentity(of: request))
         // The size is set when the body is read, because the head may declare any size.
         served.hasUnreadBody =
-            request.headers.contains(.transferEncoding) || request.headers[.contentLength].map { $0 != "0" } ?? false
+            request.headers.contains(.transferEncoding) || request.headers.contentLength ?? 0 != 0
         state = Mutex(State(request: served))
     }
 
