@@ -245,7 +245,7 @@ extension Accounts {
             throw RecordError(
                 .badRequest, "The name of the \(what) is longer than \(nameLimit) bytes; choose a shorter one")
         }
-        guard name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+        if name.unicodeScalars.contains(where: \.isControl) {
             throw RecordError(
                 .badRequest, "The name of the \(what) contains control characters; use letters and digits")
         }
@@ -255,7 +255,7 @@ extension Accounts {
     private static func checkedEmailAddress(_ address: String) throws -> String {
         let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         let isPlain = address.unicodeScalars.allSatisfy { scalar in
-            !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
+            !scalar.properties.isWhitespace && !scalar.isControl
                 && !"<>\"(),;:\\[]".unicodeScalars.contains(scalar)
         }
         guard isPlain, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), address.utf8.count <= emailAddressLimit

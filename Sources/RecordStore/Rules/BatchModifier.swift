@@ -216,7 +216,7 @@ public struct BatchModifier {
             if !isKept { throw GrantRules.closed(name, of: typeName) }
             fields[name] = before[name]
         }
-        for reference in values.values.lazy.flatMap(\.value.references) {
+        for reference in values.values.lazy.flatMap({ $0.value.references }) {
             try NameRules.checkRecordName(reference.recordName)
         }
         if case .record(let parent) = operation.parent {

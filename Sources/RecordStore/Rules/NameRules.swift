@@ -53,7 +53,7 @@ public enum NameRules {
         if name.utf8.count > limit {
             throw RecordError(.badRequest, "Invalid \(what): it is longer than \(limit) bytes")
         }
-        if name.string.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+        if name.string.unicodeScalars.contains(where: { $0.isControl }) {
             throw RecordError(.badRequest, "Invalid \(what): it contains a control character")
         }
     }
@@ -96,7 +96,7 @@ extension Provenance {
             } catch {
                 throw RecordError(.badRequest, "Invalid '\(part)': its userRecordName is not a valid record name")
             }
-            let isPlain = signature.deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            let isPlain = !signature.deviceID.unicodeScalars.contains(where: \.isControl)
             if !isPlain || signature.deviceID.utf8.count > RecordID.nameLimit {
                 throw RecordError(
                     .badRequest,

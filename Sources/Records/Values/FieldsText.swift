@@ -13,8 +13,10 @@ public struct FieldsText: Sendable, Hashable {
     /// Encodes fields, ordered by name.
     public init(_ fields: some Sequence<Field>) {
         var writer = JSONWriter(capacity: 256)
+        // An array is sorted by code for this type, any other sequence by generic code.
+        let fields = Array(fields).sorted { $0.name < $1.name }
         writer.object { writer in
-            for field in fields.sorted(by: { $0.name < $1.name }) {
+            for field in fields {
                 writer.name(field.name)
                 writer.value(field)
             }

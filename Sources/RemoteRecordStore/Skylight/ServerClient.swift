@@ -249,7 +249,7 @@ struct ServerLine: Sendable {
                 "'\(caller.userRecordName)' is not a user record name (_ and 32 hexadecimal digits); get the name for a handle from the server"
             )
         }
-        guard caller.deviceID.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+        if caller.deviceID.unicodeScalars.contains(where: \.isControl) {
             throw RecordError(.badRequest, "The deviceID of the caller contains a control character")
         }
         if caller.access == .anonymous {

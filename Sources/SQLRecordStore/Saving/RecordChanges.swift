@@ -274,10 +274,22 @@ class RecordChanges: CascadeTransaction {
 enum RequestMark {
     static func value(of requestID: String?) -> SQLValue {
         guard let requestID else { return .null }
-        guard let uuid = UUID(uuidString: requestID), Name(uuid.uuidString.lowercased()) == Name(requestID) else {
-            return .text(requestID)
+        return bytes(of: requestID).map { .bytes($0) } ?? .text(requestID)
+    }
+
+    /// The bytes of a lowercase UUID; `nil` for other texts.
+    private static func bytes(of requestID: String) -> [UInt8]? {
+        guard requestID.utf8.count == 36 else { return nil }
+        var digits: [UInt8] = []
+        for (index, byte) in requestID.utf8.enumerated() {
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+            } else {
+                if (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte) { return nil }
+                digits.append(byte)
+            }
         }
-        return .bytes(withUnsafeBytes(of: uuid.uuid, Array.init))
+        return Hexadecimal.bytes(of: digits)
     }
 
     static func requestID(of value: SQLValue) -> String? {
