@@ -65,10 +65,10 @@ struct RequestAssets: Sendable {
         try await stores.links(container, environment, origin: request.ownOrigin)
     }
 
-    /// The download addresses of the assets in these records. `nil` if the records have no assets, or the engine keeps
-    /// no files of this container; the asset store is then not opened.
-    func addresses(in records: some Sequence<StoredRecord>) async throws -> AssetAddress? {
-        guard stores.keepsFiles(of: container), records.contains(where: \.fields.mayHoldAssets) else { return nil }
+    /// The download addresses of assets. `nil` if there are none, or if the engine keeps no files of this container; the
+    /// asset store is then not opened.
+    func addresses(ifAny mayHoldAssets: Bool) async throws -> AssetAddress? {
+        guard mayHoldAssets, stores.keepsFiles(of: container) else { return nil }
         let links = try await links()
         return { asset, field in links.downloadURL(of: asset, in: field) }
     }

@@ -49,7 +49,12 @@ public struct RecordChange: Sendable, Hashable {
     }
 
     /// Size of the record's fields in bytes.
-    public var bytes: Int { record?.fields.bytes.count ?? 0 }
+    public var bytes: Int { if case .record(let record) = subject { record.fields.bytes.count } else { 0 } }
+
+    /// True if the record may have an asset, as ``FieldsText/mayHoldAssets``.
+    public var mayHoldAssets: Bool {
+        if case .record(let record) = subject { record.fields.mayHoldAssets } else { false }
+    }
 }
 
 // MARK: - JSON

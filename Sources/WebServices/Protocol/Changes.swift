@@ -86,7 +86,7 @@ struct ZoneChanges: Endpoint {
         call.note?.items(pages, areRecords: false) { pulls[$0].request.zoneID.zoneName }
         // Failed pulls have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(
-            in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.compactMap(\.record) })
+            ifAny: pages.contains { (try? $0.get().changes.contains { $0.mayHoldAssets }) ?? false })
         try writer.object { writer in
             try writer.member("zones", values: zip(pulls, pages)) { writer, item in
                 let (pull, page) = item
@@ -144,8 +144,8 @@ struct RecordsChanges: Endpoint {
         let request = try Self.request(call.body)
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         let page = try await call.database().zoneChanges(request, noting: call.note)
-        try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
-        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
+        try call.makeRoom(for: page.changes.reduce(0) { $0 + $1.bytes })
+        let downloadURL = try await call.assets.addresses(ifAny: page.changes.contains { $0.mayHoldAssets })
         try writer.object {
             try $0.members(
                 of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)

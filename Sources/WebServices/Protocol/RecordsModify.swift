@@ -31,7 +31,8 @@ struct RecordsModify: Endpoint {
         try await call.note?.checkDesiredKeys(desiredKeys, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
         // Failed items have no assets; their errors are written below.
-        let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })
+        let downloadURL = try await call.assets.addresses(
+            ifAny: outcomes.contains { (try? $0.get().record?.fields.mayHoldAssets) ?? false })
         try writer.object { writer in
             try writer.member("records", values: zip(items, outcomes)) { writer, pair in
                 let (item, outcome) = pair

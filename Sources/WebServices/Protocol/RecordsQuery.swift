@@ -33,7 +33,7 @@ struct RecordsQuery: Endpoint {
                 request.hasNextPage = page.continuationMarker != nil
             }
         }
-        let downloadURL = try await call.assets.addresses(in: page.records)
+        let downloadURL = try await call.assets.addresses(ifAny: page.records.contains { $0.fields.mayHoldAssets })
         try writer.object { writer in
             try writer.member("records", values: page.records) { writer, record in
                 try writer.value(
@@ -113,7 +113,8 @@ struct RecordsLookup: Endpoint {
         try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })
         call.note?.items(records) { items[$0].recordID.recordName }
         // Failed items have no assets; their errors are written below.
-        let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
+        let downloadURL = try await call.assets.addresses(
+            ifAny: records.contains { (try? $0.get().fields.mayHoldAssets) ?? false })
         try writer.object { writer in
             try writer.member("records", values: zip(items, records)) { writer, pair in
                 let (item, result) = pair

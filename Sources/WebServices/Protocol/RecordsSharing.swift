@@ -64,7 +64,7 @@ private struct ShareLinks {
         let results = try await read(call.database(), items.map(\.shortGUID), addresses)
         call.note?.items(results, areRecords: false) { Name(items[$0].shortGUID) }
         let records = results.lazy.compactMap { try? $0.get() }.flatMap { [$0.share, $0.root].compactMap(\.self) }
-        let downloadURL = try await call.assets.addresses(in: records)
+        let downloadURL = try await call.assets.addresses(ifAny: records.contains { $0.fields.mayHoldAssets })
         try writer.object { writer in
             try writer.member("results", objects: zip(items, results)) { writer, pair in
                 let (item, result) = pair

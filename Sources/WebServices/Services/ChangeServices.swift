@@ -17,7 +17,7 @@ struct ChangesPage: Endpoint {
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let page = try await call.database().zoneChanges(request, noting: call.note)
         try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
-        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
+        let downloadURL = try await call.assets.addresses(ifAny: page.changes.contains { $0.mayHoldAssets })
         try writer.object { writer in
             writer.name("zoneID")
             writer.value(page.zoneID)
@@ -125,7 +125,7 @@ struct Playback {
         let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
         let bytes = page.changes.reduce(512) { $0 + $1.bytes + 640 }
         // Created anew for each page, because download addresses expire during a long playback.
-        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.compactMap(\.record))
+        let downloadURL = try await request.assets.addresses(ifAny: page.changes.contains { $0.mayHoldAssets })
         var writer = JSONWriter(capacity: bytes)
         for change in page.changes {
             try writer.value(change, downloadURL: downloadURL)

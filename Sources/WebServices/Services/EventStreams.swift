@@ -197,7 +197,7 @@ struct Follow {
 
     private func event(of zoneID: ZoneID, since token: ChangeToken) async throws -> Event {
         let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
-        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.compactMap(\.record))
+        let downloadURL = try await request.assets.addresses(ifAny: page.changes.contains { $0.mayHoldAssets })
         var writer = JSONWriter()
         try writer.object { writer in
             try writer.member("changes", values: page.changes) { try $0.value($1, downloadURL: downloadURL) }

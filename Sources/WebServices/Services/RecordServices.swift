@@ -17,7 +17,7 @@ struct RecordsList: Endpoint {
         let page = try await database.require(.listRecords).list(request)
         try call.makeRoom(for: page.records)
         call.note?.update { $0.records = page.records.count }
-        let downloadURL = try await call.assets.addresses(in: page.records)
+        let downloadURL = try await call.assets.addresses(ifAny: page.records.contains { $0.fields.mayHoldAssets })
         try writer.object { writer in
             try writer.member("records", values: page.records) { try $0.value($1, downloadURL: downloadURL) }
             if let last = page.last { writer.member("last", last) }
@@ -110,7 +110,7 @@ struct RecordsRevert: Endpoint {
         call.note?.about([recordID.zoneID])
         let record = try await call.database().require(.keepJournal).revert(reversion)
         call.note?.update { $0.records = 1 }
-        try writer.value(record, downloadURL: try await call.assets.addresses(in: CollectionOfOne(record)))
+        try writer.value(record, downloadURL: try await call.assets.addresses(ifAny: record.fields.mayHoldAssets))
     }
 }
 
