@@ -5,7 +5,8 @@ public import NIOCore
 internal import NIOSSL
 
 extension HTTPServerBuilder {
-    /// An HTTP/1.1 server with guarded connections, each on its own event loop. Targets are passed on unchanged, and heads are limited to 64 KiB.
+    /// An HTTP/1.1 server with guarded connections, each on its own event loop. Targets are passed on unchanged, and heads
+    /// are limited to 64 KiB.
     /// By default a connection is closed after one minute without input, or after two minutes in which the client
     /// accepted no bytes of its answer.
     ///

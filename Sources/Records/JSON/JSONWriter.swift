@@ -45,12 +45,20 @@ public struct JSONWriter: Sendable {
 
     /// Writes the name of a member. Exactly one value must follow.
     @_disfavoredOverload public mutating func name(_ name: Name) {
-        quote(name.string, isName: true)
+        separate()
+        quote(name.string)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
     }
 
     /// Writes the name of a member from a literal that needs no escapes.
     public mutating func name(_ name: StaticString) {
-        name.withUTF8Buffer { appendQuoted($0, isName: true) }
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
     }
 
     /// Ends a line of newline-delimited JSON. Another value may follow.
@@ -105,7 +113,8 @@ public struct JSONWriter: Sendable {
     /// Writes a string. Quotation marks, backslashes and control characters are escaped; other characters are written
     /// unchanged.
     public mutating func value(_ string: String) {
-        quote(string, isName: false)
+        separate()
+        quote(string)
     }
 
     /// Writes a name as a string value.
@@ -231,46 +240,19 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    private mutating func quote(_ string: String, isName: Bool) {
+    private mutating func quote(_ string: String) {
         var string = string
+        bytes.append(UInt8(ascii: "\""))
         string.withUTF8 { text in
-            var special = Self.firstSpecial(in: text, from: 0)
-            if special == nil, text.count <= 256 { return appendQuoted(text, isName: isName) }
-            separate()
-            bytes.append(UInt8(ascii: "\""))
             var copied = 0
-            while let index = special {
+            while let index = Self.firstSpecial(in: text, from: copied) {
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[copied..<index]))
                 escape(text[index])
                 copied = index + 1
-                special = Self.firstSpecial(in: text, from: copied)
             }
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[copied...]))
-            bytes.append(UInt8(ascii: "\""))
-            if isName {
-                bytes.append(UInt8(ascii: ":"))
-                needsComma = false
-            }
         }
-    }
-
-    /// Writes a short text without special characters, and what stands around it. Appending all at once takes a third of
-    /// the time of appending each part, and records have dozens of them.
-    private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, isName: Bool) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count + 4) { whole in
-            var count = 0
-            func put(_ byte: UInt8) {
-                whole[count] = byte
-                count += 1
-            }
-            if needsComma { put(UInt8(ascii: ",")) }
-            put(UInt8(ascii: "\""))
-            count = whole[count...].update(fromContentsOf: text)
-            put(UInt8(ascii: "\""))
-            if isName { put(UInt8(ascii: ":")) }
-            bytes.append(contentsOf: whole[..<count])
-        }
-        needsComma = !isName
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// The index of the next character that must be escaped. Examines eight bytes per step, because most text needs no
