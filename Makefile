@@ -120,9 +120,9 @@ postgresql-tests: swift-tests
 	@Scripts/with-postgresql sh -c 'test -n "$$SKYLIGHT_POSTGRESQL" || { echo "==> PostgreSQL is not here: the tests on it are skipped"; exit 0; }; \
 		exec $(MAKE) --no-print-directory swift-tests PART=postgresql SWIFT_TESTS="--filter \"$(ON_POSTGRESQL)\""'
 
-# Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server.
+# Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server. On broken pages each test would wait to its end.
 python-tests:
-	$(VENV)/bin/python -m pytest -p no:cacheprovider -q --junitxml .build/tests-in-python.xml -n $(PYTHON_TESTS_AT_A_TIME) $(PYTHON_TESTS)
+	$(VENV)/bin/python -m pytest -p no:cacheprovider -q --maxfail 25 --junitxml .build/tests-in-python.xml -n $(PYTHON_TESTS_AT_A_TIME) $(PYTHON_TESTS)
 
 # The formatter is a part of Swift; .swift-format has its rules.
 FORMATTED := Package.swift Sources Tests Examples Benchmarks
