@@ -144,7 +144,7 @@ struct RouteNode: Sendable {
     var below: Route?
 }
 
-/// What answers a request.
+/// A handler and the threads on which it runs.
 struct Route: Sendable {
     let handler: Routes.Handler
     let threads: Routes.Threads

@@ -140,8 +140,8 @@ public enum ConcurrencyPool {
 /// Work on a thread that many clients share, such as the event loop of their connections: what takes long there delays
 /// them all.
 ///
-/// Most requests take less than the switch to another thread and back. So they begin there, and those that turn out to
-/// take long begin again on the ``ConcurrencyPool``.
+/// A switch to another thread and back takes up to a third of a small request's time. So requests begin there, and those
+/// that turn out to take long begin again on the ``ConcurrencyPool``.
 public final class BriefWork: Sendable {
     /// Thrown when brief work turns out to take long.
     public struct TooLong: Error {
