@@ -12,6 +12,7 @@ import time
 import assets
 import bench
 import floor
+import importing
 import noting
 import pages
 import passing
@@ -34,6 +35,7 @@ ROWS = {
     "postgresql": postgresql.saves,
     "start": serving.first_answers,
     "peers": serving.peers_per_request,
+    "bursts": serving.memory_after_bursts,
     "load": serving.reads_under_load,
     "floor": floor.least,
     "request-log": noting.request_log,
@@ -49,6 +51,7 @@ ROWS = {
     "downloads": assets.downloads,
     "small-assets": assets.small_files,
     "uploads": assets.uploads,
+    "import": importing.table,
 }
 
 

@@ -11,10 +11,12 @@ import messages
 import servers
 import tools
 
+_ADMINISTRATOR = {"identity": "bench@example.com", "password": "bench-password"}
 _LATEST = "2026-01-01 00:00:{:06.3f}Z"
 
 
-def _program(name):
+def program(name):
+    """The path of a program that `Benchmarks/requirements.txt` installs."""
     return os.path.join(os.path.dirname(sys.executable), name)
 
 
@@ -46,25 +48,33 @@ class PocketBase:
         if not (folder / "filled").exists():
             self._fill()
 
-    def serve(self):
+    def serve(self, logs=True):
+        """Serves the notes; without `logs`, it keeps no log of requests."""
+        server = self._start()
+        # It keeps its log for five days by default.
+        server.send("/api/settings", {"logs": {"maxDays": 5 if logs else 0}}, "PATCH", self._sign_in(server))
+        return server
+
+    def _start(self):
         port = servers.free_port()
-        command = [_program("pocketbase"), "serve", "--http", f"127.0.0.1:{port}", "--dir", self.folder]
+        command = [program("pocketbase"), "serve", "--http", f"127.0.0.1:{port}", "--dir", self.folder]
         server = servers.Server(command, port=port)
         server.wait_until_up("/api/health")
         return server
 
+    @staticmethod
+    def _sign_in(server):
+        token = server.send("/api/collections/_superusers/auth-with-password", _ADMINISTRATOR)["token"]
+        return {"Authorization": token}
+
     def _fill(self):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        administrator = {"identity": "bench@example.com", "password": "bench-password"}
         tools.run_quietly(
-            _program("pocketbase"), "superuser", "upsert", *administrator.values(), "--dir", self.folder
+            program("pocketbase"), "superuser", "upsert", *_ADMINISTRATOR.values(), "--dir", self.folder
         )
-        with self.serve() as server:
-            path = "/api/collections/_superusers/auth-with-password"
-            headers = {"Authorization": server.send(path, administrator)["token"]}
-            # Without its log of requests, which Skylight does not write either.
-            server.send("/api/settings", {"logs": {"maxDays": 0}}, "PATCH", headers)
+        with self._start() as server:
+            headers = self._sign_in(server)
             texts, numbers = ("author", "text", "title", "updated"), ("at", "done", "rank")
             fields = [{"name": name, "type": "text"} for name in texts] + [{"name": name, "type": "number"} for name in numbers]
             collection = {
@@ -123,7 +133,7 @@ class Datasette:
 
     def serve(self):
         port = servers.free_port()
-        server = servers.Server([_program("datasette"), "serve", self.file, "--host", "127.0.0.1", "--port", port], port=port)
+        server = servers.Server([program("datasette"), "serve", self.file, "--host", "127.0.0.1", "--port", port], port=port)
         server.wait_until_up("/-/versions.json")
         return server
 

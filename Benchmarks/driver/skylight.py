@@ -8,6 +8,8 @@ import messages
 import tools
 
 ZONE = {"zoneName": "Bench"}
+#: The options of a server without the log of requests.
+NO_LOG = ("--request-log", "0")
 
 
 class Container:
