@@ -197,7 +197,7 @@ package.targets += [
     support("TestSupport", on: ["TestDisk", "Records", logging]),
     support("InMemoryRecordStore", on: ["RecordStore", "Records"]),
     support("StoreScenarios", on: ["TestSupport", "RecordStore", "Records"]),
-    support("TestStores", on: ["SQLRecordStore", "RecordStore", "Records", logging]),
+    support("TestStores", on: ["TestSupport", "SQLRecordStore", "RecordStore", "Records", logging]),
     support(
         "LoopbackServing",
         on: ["HTTPServing", hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle]),

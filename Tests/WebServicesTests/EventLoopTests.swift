@@ -1,10 +1,8 @@
-import Foundation
 import NIOCore
 import NIOPosix
 import RecordStore
 import Records
 import RequestLog
-import Synchronization
 import TestSupport
 import Testing
 
@@ -16,19 +14,6 @@ import Testing
     "Requests that share an event loop", .enabled(if: StoreUnderTest.isSQLite, "it is about files"),
     .timeLimit(.minutes(5)))
 struct EventLoopTests {
-    /// Work of a store that blocks its thread until it is released.
-    private final class Held: Sendable {
-        let begun = Atomic<Int>(0)
-        private let end = DispatchSemaphore(value: 0)
-
-        func hold() {
-            begun.add(1, ordering: .relaxed)
-            end.wait()
-        }
-
-        func release(_ count: Int) { for _ in 0..<count { end.signal() } }
-    }
-
     private static let query = "records/query"
     /// No index finds what has another value, so each record is read.
     private static let slow =
@@ -68,9 +53,9 @@ struct EventLoopTests {
     @Test("Other connections are answered while the disk keeps a save waiting")
     func stalledDisk() async throws {
         try await Self.run { client, store in
-            let held = Held()
+            let held = HeldWork()
             async let stalled: Void = store.write { _, _ in held.hold() }
-            try await eventually { held.begun.load(ordering: .relaxed) == 1 }
+            try await eventually { held.count == 1 }
             let body = #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"later"}}]}"#
             let head = NotedClient.head("POST", "\(NotedClient.root)/records/modify", [], length: body.utf8.count)
             try await client.server.client.hangUp(after: Array((head + body).utf8)) {
@@ -89,23 +74,12 @@ struct EventLoopTests {
     @Test("Other connections are answered while a long query waits for its turn")
     func longQuery() async throws {
         try await Self.run { client, store in
-            let turns = try #require(store.writableStore).longReads[.query]
-            let held = Held()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<LongReadTurns.limit {
-                    group.addTask { try await store.readLong(for: .query) { _, _ in held.hold() } }
-                }
-                try await eventually {
-                    turns.waitingCount > 0
-                        && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit
-                }
-                let waiting = turns.waitingCount
+            try await store.holdingTurns(of: .query) { turns in
                 async let answer = client.post(Self.query, Self.slow)
-                try await eventually { turns.waitingCount == waiting + 1 }
+                try await eventually { turns.waitingCount == 1 }
                 try await Self.othersAreAnswered(client)
-                held.release(LongReadTurns.limit)
+                turns.release()
                 #expect(try await answer.text.contains(#""records":[]"#))
-                try await group.waitForAll()
             }
         }
     }

@@ -1,26 +1,14 @@
-import Dispatch
 import RecordStore
 import Records
 import StoreScenarios
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Long reads, and which requests they delay.
 @Suite struct LongReadTests {
-    /// Work that blocks until it is released.
-    private final class Held: Sendable {
-        let begun = Atomic<Int>(0)
-        let end = DispatchSemaphore(value: 0)
-
-        func hold() {
-            begun.add(1, ordering: .relaxed)
-            end.wait()
-        }
-    }
-
     @Test("Queries are answered while every turn of scans is held, and scans go on while queries hold theirs")
     func queriesDoNotWaitForScans() async throws {
         let folder = try TemporaryFolder()
@@ -28,21 +16,9 @@ import Testing
         let database = try await engine.full(.private)
         try await database.save("a", ["number": .int64(1)])
         let store = try #require(database as? SQLDatabase).store
-        let longReads = try #require(store.writableStore).longReads
         let query = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(1)))])
         for purpose in [LongReadTurns.Purpose.scan, .query] {
-            let held = Held()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                // More reads than turns, so some must wait.
-                for _ in 0..<(2 * LongReadTurns.limit) {
-                    group.addTask { try await store.readLong(for: purpose) { _, _ in held.hold() } }
-                }
-                // All reads either have a turn or wait for one.
-                try await eventually {
-                    longReads[purpose].waitingCount > 0
-                        && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2
-                            * LongReadTurns.limit
-                }
+            try await store.holdingTurns(of: purpose) { turns in
                 if purpose == .scan {
                     #expect(try await database.query(QueryRequest(query)).records.count == 1)
                     #expect(
@@ -51,16 +27,12 @@ import Testing
                     #expect(try await database.require(.measureTypes).usage(of: "Item").records == 1)
                 }
                 // A waiting read that is cancelled does not affect the others.
-                let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
-                try await eventually { longReads[purpose].waitingCount == others }
                 let impatient = Task { try await store.readLong(for: purpose) { _, _ in } }
-                try await eventually { longReads[purpose].waitingCount == others + 1 }
+                try await eventually { turns.waitingCount == 1 }
                 impatient.cancel()
                 await #expect(throws: CancellationError.self) { try await impatient.value }
-                for _ in 0..<(2 * LongReadTurns.limit) { held.end.signal() }
-                try await group.waitForAll()
+                #expect(turns.waitingCount == 0)
             }
-            #expect(longReads[purpose].waitingCount == 0)
         }
         await engine.close()
     }
@@ -100,26 +72,15 @@ import Testing
             for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
         }
         let store = try #require(database as? SQLDatabase).store
-        let turns = try #require(store.writableStore).longReads[.query]
-        let held = Held()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<LongReadTurns.limit {
-                group.addTask { try await store.readLong(for: .query) { _, _ in held.hold() } }
-            }
-            try await eventually {
-                turns.waitingCount > 0
-                    && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit
-            }
-            let waiting = turns.waitingCount
+        try await store.holdingTurns(of: .query) { turns in
             let short = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))])
             #expect(try await database.query(QueryRequest(short)).records.map(\.recordID.recordName) == ["r7"])
             // It excludes all records, and no index can tell.
             let long = Query(recordType: "Item", filters: [Query.Filter("same", .notEquals, FieldInput(.int64(1)))])
             async let none = database.query(QueryRequest(long))
-            try await eventually { turns.waitingCount == waiting + 1 }
-            for _ in 0..<LongReadTurns.limit { held.end.signal() }
+            try await eventually { turns.waitingCount == 1 }
+            turns.release()
             #expect(try await none.records.isEmpty)
-            try await group.waitForAll()
         }
         // A connection keeps no limit.
         let all = Query(
