@@ -29,7 +29,7 @@ import Testing
         (["20120131"], "INT64"), (["18:05"], "STRING"), (["", ""], "none"), (["", "7", ""], "INT64"),
         (["true"], "STRING"),
         (["52.52, 13.405", "-1.0, 0.5"], "LOCATION"), (["1, 2"], "STRING"), (["91.5, 2.5"], "STRING"),
-        (["52.52, 13.405", "x"], "STRING"),
+        (["52.52, 13.405", "x"], "STRING"), (["52.52,\u{301} 13.405"], "STRING"), (["1.5, 2.5, 3.5"], "STRING"),
     ])
     func text(cells: [String], expected: String) {
         #expect(type(of: cells.map { .text($0) }) == expected)

@@ -59,7 +59,7 @@ struct ColumnProfile: Sendable {
         }
         if kind == .exponent { firstExponent = firstExponent ?? "\(place()) has \(cell.shown)" }
         if kind == .location { firstLocation = firstLocation ?? place() } else { firstOther = firstOther ?? place() }
-        if let number = cell.number {
+        if !kind.isDisjoint(with: .numbers), let number = cell.number {
             fitsLatitude = fitsLatitude && (-90...90).contains(number)
             fitsLongitude = fitsLongitude && (-180...180).contains(number)
         }

@@ -165,10 +165,8 @@ struct TableReader {
             )
         }
         let cells = row.cells.enumerated().map { index, text in
-            (
-                columns[index],
-                tellsEmptyTexts && row.quotedEmpties.contains(index) ? Cell.json(.string("")) : .text(text)
-            )
+            let isEmptyText = tellsEmptyTexts && row.quotedEmpties.contains(index)
+            return (column: columns[index], cell: isEmptyText ? Cell.json(.string("")) : .text(text))
         }
         return .row(Row(line: row.line, cells: cells))
     }
@@ -208,7 +206,7 @@ struct CSVReader {
     /// - Throws: `ImportError` if a quote is not closed or a row exceeds the size limit.
     mutating func next() throws(ImportError) -> Row? {
         while let byte = try bytes.peek() {
-            guard isLineEnd(byte) else { return try row() }
+            guard Self.isLineEnd(byte) else { return try row() }
             try skipLineEnd()
         }
         return nil
@@ -216,26 +214,22 @@ struct CSVReader {
 
     private mutating func row() throws(ImportError) -> Row {
         var row = Row(line: line, cells: [], problem: nil)
-        var size = 0
+        var (size, cell) = (0, [UInt8]())
         while true {
-            var cell: [UInt8] = []
-            if try bytes.peek() == UInt8(ascii: "\"") {
-                cell = try quotedCell(of: &row, size: &size)
-            }
+            cell.removeAll(keepingCapacity: true)
+            let isQuoted = try bytes.peek() == UInt8(ascii: "\"")
+            if isQuoted { cell = try quotedCell(of: &row, size: &size) }
             // The text up to the next delimiter: the whole cell if it has no quotes, otherwise empty.
-            var rest: [UInt8] = []
-            while let byte = try bytes.peek(), byte != delimiter, !isLineEnd(byte) {
-                rest.append(byte)
-                _ = try bytes.next()
-                try count(&size, row.line)
-            }
-            if !rest.isEmpty, !cell.isEmpty || wasQuoted {
+            let (delimiter, quotedCount) = (delimiter, cell.count)
+            try bytes.append(to: &cell, limit: Self.rowLimit) { $0 == delimiter || Self.isLineEnd($0) }
+            try count(cell.count - quotedCount, &size, row.line)
+            if isQuoted, cell.count > quotedCount {
                 row.problem = row.problem ?? "text after the closing quote of cell \(row.cells.count + 1)"
             }
-            if wasQuoted, cell.isEmpty, rest.isEmpty { row.quotedEmpties.insert(row.cells.count) }
-            wasQuoted = false
-            cell += rest
-            if let text = String(validating: cell, as: UTF8.self) {
+            if isQuoted, cell.isEmpty { row.quotedEmpties.insert(row.cells.count) }
+            // ASCII needs no validation, which takes half of the time to read a cell.
+            let isASCII = cell.allSatisfy { $0 < 0x80 }
+            if let text = isASCII ? String(decoding: cell, as: UTF8.self) : String(validating: cell, as: UTF8.self) {
                 row.cells.append(text)
             } else {
                 row.cells.append("")
@@ -243,22 +237,18 @@ struct CSVReader {
             }
             guard try bytes.peek() == delimiter else { break }
             _ = try bytes.next()
-            try count(&size, row.line)
+            try count(1, &size, row.line)
         }
         try skipLineEnd()
         return row
     }
 
-    /// True if the current cell began with a quote.
-    private var wasQuoted = false
-
     private mutating func quotedCell(of row: inout Row, size: inout Int) throws(ImportError) -> [UInt8] {
-        wasQuoted = true
         let start = line
         var cell: [UInt8] = []
         _ = try bytes.next()
         while let byte = try bytes.next() {
-            try count(&size, row.line)
+            try count(1, &size, row.line)
             if byte == UInt8(ascii: "\"") {
                 guard try bytes.peek() == UInt8(ascii: "\"") else { return cell }
                 _ = try bytes.next()
@@ -272,8 +262,8 @@ struct CSVReader {
         throw .unreadable(file: path, line: start, reason: "the quote that opens here is not closed")
     }
 
-    private func count(_ size: inout Int, _ line: Int) throws(ImportError) {
-        size += 1
+    private func count(_ more: Int, _ size: inout Int, _ line: Int) throws(ImportError) {
+        size += more
         if size > Self.rowLimit {
             throw .unreadable(
                 file: path, line: line,
@@ -281,7 +271,7 @@ struct CSVReader {
         }
     }
 
-    private func isLineEnd(_ byte: UInt8) -> Bool {
+    private static func isLineEnd(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 

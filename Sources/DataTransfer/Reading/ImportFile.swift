@@ -261,6 +261,19 @@ struct ByteReader {
         return chunk[index]
     }
 
+    /// Appends the bytes before the next one that ends them, or before the end of the file. Stops early once a chunk
+    /// makes them longer than the limit.
+    mutating func append(
+        to bytes: inout [UInt8], limit: Int, until isEnd: (UInt8) -> Bool
+    ) throws(ImportError) {
+        while try peek() != nil {
+            let end = chunk[index...].firstIndex(where: isEnd) ?? chunk.count
+            bytes += chunk[index..<end]
+            index = end
+            if end < chunk.count || bytes.count > limit { return }
+        }
+    }
+
     /// The byte that the next call of ``next()`` returns.
     mutating func peek() throws(ImportError) -> UInt8? {
         if index == chunk.count { try fill() }

@@ -12,7 +12,10 @@ enum NumberText {
 
     init?(_ text: String) {
         var digits = text.utf8[...]
-        if digits.first == UInt8(ascii: "-") { digits.removeFirst() }
+        // Most texts begin with a letter.
+        guard let first = digits.first, Self.isDigit(first) || first == UInt8(ascii: "-") || first == UInt8(ascii: ".")
+        else { return nil }
+        if first == UInt8(ascii: "-") { digits.removeFirst() }
         let whole = digits.prefix(while: Self.isDigit)
         if whole.count > 1, whole.first == UInt8(ascii: "0") { return nil }
         digits = digits[whole.endIndex...]
@@ -57,10 +60,11 @@ enum NumberText {
 enum CoordinatesText {
     /// - Returns: `nil` if the text is not two numbers, or they are beyond ±90 and ±180 degrees.
     static func location(of text: String) -> Location? {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
-            Cell.text($0.trimmingWhiteSpace).number
-        }
-        guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
+        // Every text of a file is tried, and few have a comma.
+        guard let comma = text.utf8.firstIndex(of: UInt8(ascii: ",")),
+            let latitude = Cell.text(text[..<comma].trimmingWhiteSpace).number,
+            let longitude = Cell.text(text[text.utf8.index(after: comma)...].trimmingWhiteSpace).number
+        else { return nil }
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
         return Location(latitude: latitude, longitude: longitude)
     }

@@ -37,7 +37,7 @@ struct RowConverter {
         }
         let recordName = try recordName(cells)
         let parent = try parent(cells, empty)
-        var fields: [Name: FieldInput] = [:]
+        var fields = [Name: FieldInput](minimumCapacity: plan.fields.count)
         var cleared: [Name] = []
         var size = 0
         for source in plan.fields {
