@@ -14,8 +14,10 @@ final class CommitWriter: Sendable {
     static let queueLimit = 4096
     /// Maximum number of writes in one commit.
     static let groupLimit = 256
-    /// Estimated number of log bytes after which a commit takes no more writes. This limits the growth of the log.
-    static let logLimit = 8 << 20
+    /// Estimated number of log bytes after which a commit takes no more writes: some hundred small ones, or one batch.
+    /// Each further write copies the pages that it changes for its savepoint, and for batches that takes longer than the
+    /// sync that they would save. This also limits the growth of the log.
+    static let logLimit = 2 << 20
     /// Maximum number of times that a commit is repeated after the database aborted it.
     private static let repetitionLimit = 3
     /// Commits that take longer than this are logged.
