@@ -156,7 +156,8 @@ extension BatchModifier {
     func admittingAssets(
         _ values: [Name: Field], replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
     ) throws -> [Name: Field] {
-        if values.values.allSatisfy(\.value.assets.isEmpty) { return values }
+        // A key path would be made anew for each field.
+        if values.values.allSatisfy({ $0.value.assets.isEmpty }) { return values }
         return try values.mapValues { field in
             switch field.value {
             case .asset(let asset):

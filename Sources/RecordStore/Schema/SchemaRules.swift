@@ -144,9 +144,11 @@ struct JustInTimeType {
     mutating func resolve(_ inputs: [Name: FieldInput], from origin: ValueOrigin) throws -> (
         values: [Name: Field], cleared: Set<Name>
     ) {
-        var values: [Name: Field] = [:]
+        var values = [Name: Field](minimumCapacity: inputs.count)
         var cleared: Set<Name> = []
-        for (name, input) in inputs.sorted(by: { $0.key < $1.key }) {
+        // The names alone are sorted, because values are large to move.
+        for name in inputs.keys.sorted() {
+            guard let input = inputs[name] else { continue }
             if case .cleared = input {
                 // An empty field creates no schema, as in CloudKit, because its type is unknown.
                 cleared.insert(name)

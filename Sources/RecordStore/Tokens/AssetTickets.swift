@@ -123,7 +123,7 @@ public struct AssetTickets: Sendable {
     }
 
     private func checksum(of bytes: [UInt8]) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key).prefix(Self.sealLength))
+        HMAC<SHA256>.authenticationCode(for: bytes, using: key).withUnsafeBytes { Array($0.prefix(Self.sealLength)) }
     }
 
     private static func bytes(_ integer: Int64) -> [UInt8] {

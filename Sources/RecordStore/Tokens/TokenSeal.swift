@@ -163,7 +163,9 @@ public struct TokenSeal: Sendable {
     }
 
     private func checksum(of bytes: [UInt8]) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key).prefix(Self.checksumLength))
+        HMAC<SHA256>.authenticationCode(for: bytes, using: key).withUnsafeBytes {
+            Array($0.prefix(Self.checksumLength))
+        }
     }
 }
 
