@@ -329,7 +329,7 @@ public enum RequestedForm: Sendable, Equatable {
     case onlyGzip
 
     /// - Parameter compressedTag: the entity tag of the compressed form, without quotes.
-    public init(_ request: Request, compressedTag: String) {
+    public init(_ request: Request, compressedTag: @autoclosure () -> String) {
         let accepted = AcceptEncoding(request)
         if accepted.forbidsIdentity {
             self = .onlyGzip
@@ -338,7 +338,7 @@ public enum RequestedForm: Sendable, Equatable {
         } else {
             // If the tag or date of a range is not that of the compressed form, the answer has uncompressed bytes: the
             // range, or the whole file if the tag is outdated, the range is malformed, or there are several.
-            let conditions = Preconditions(request, tag: "\"\(compressedTag)\"", lastModified: 0)
+            let conditions = Preconditions(request, tag: "\"\(compressedTag())\"", lastModified: 0)
             self = accepted.quality(of: "gzip") > 0 && conditions.continuesDownload ? .gzip : .identity
         }
     }

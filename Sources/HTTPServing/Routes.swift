@@ -338,12 +338,14 @@ extension Request {
 
     /// The parts of the path as sent.
     public var rawPathParts: [Substring] {
-        var (parts, rest): ([Substring], Substring) = ([], path)
-        while let slash = rest.firstIndex(ofByte: UInt8(ascii: "/")) {
-            if slash > rest.startIndex { parts.append(rest[..<slash]) }
-            rest = rest[rest.utf8.index(after: slash)...]
+        let (path, slash) = (path, UInt8(ascii: "/"))
+        // To split the bytes of a text where they are takes a fraction of the time that its view of bytes takes.
+        let offsets = path.utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.split(separator: slash).map { $0.startIndex..<$0.endIndex }
         }
-        return rest.isEmpty ? parts : parts + [rest]
+        guard let offsets else { return path.utf8.split(separator: slash).map { Substring($0) } }
+        func index(_ offset: Int) -> Substring.Index { path.utf8.index(path.startIndex, offsetBy: offset) }
+        return offsets.map { path[index($0.lowerBound)..<index($0.upperBound)] }
     }
 
     private static let webServiceRoots = ["/assets", "/database", "/device", "/skylight"]
