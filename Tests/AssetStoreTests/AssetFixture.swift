@@ -93,6 +93,12 @@ struct AssetFixture {
         try await store.open(ticket(bytes.checksum, size: Int64(bytes.count)), coding: coding)
     }
 
+    /// Waits until nothing holds a file that was opened. The thread that opened it lets go of it a moment after the
+    /// caller has it, on a busy machine after the caller has closed it.
+    func waitUntilFree(_ bytes: [UInt8]) async throws {
+        try await eventually { !store.holds.isHeld(bytes.checksum) }
+    }
+
     // MARK: The files on disk
 
     var assets: URL { folder.url.appending(path: "iCloud.com.example.Test/development.assets") }

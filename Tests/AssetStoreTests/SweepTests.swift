@@ -38,6 +38,7 @@ import Testing
         #expect(try await fixture.allFiles().count == 2)
         #expect(try await fixture.store.ledger.entry(of: unused.checksum) == nil)
         #expect(try await fixture.open(used).bytes() == used)
+        try await fixture.waitUntilFree(used)
         // The grace time of the other file begins when the record is deleted.
         try await fixture.database().delete("used")
         #expect(try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false).waiting == 1)
@@ -61,6 +62,7 @@ import Testing
         }
         #expect(try file?.bytes().isEmpty == false)
         file = nil
+        try await fixture.waitUntilFree(bytes)
         #expect(try await fixture.store.sweep(graceTime: .zero, dryRun: false).removed.count == 1)
         #expect(try await fixture.files() == [])
         await fixture.close()
