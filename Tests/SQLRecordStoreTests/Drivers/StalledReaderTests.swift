@@ -110,24 +110,31 @@ import Testing
         await engine.close()
     }
 
-    /// Saves finish long before the build of an index of a large zone.
+    /// Saves are committed while an index of a large zone is being built.
     @Test func anIndexBuildDoesNotBlockSaves() async throws {
-        let engine = try await LargeStore.make(records: 30_000, in: folder.url)
+        await (try LargeStore.make(records: 30_000, in: folder.url)).close()
+        let (talk, gate) = (Talk(), WorkGate())
+        gate.open()
+        var limits = IndexLimits()
+        limits.beforeStep = { await gate.wait() }
+        let engine = try SQLRecordEngine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
         let database = try await engine.full(.private)
         try await database.edit(.setIndexes([], of: .custom("number"), in: "Item"))
-        let talk = Talk()
+        gate.close()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await database.edit(.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item"))
                 talk.events.withLock { $0.append("index") }
             }
             group.addTask {
-                try await eventually { try await !database.require(.showSchema).indexBuilds().isEmpty }
+                try await gate.allow(1)
                 for number in 0..<5 {
                     try await database.save(
                         Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))])
                     talk.events.withLock { $0.append("save") }
                 }
+                gate.open()
             }
             try await group.waitForAll()
         }
