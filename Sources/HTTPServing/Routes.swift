@@ -339,7 +339,7 @@ extension Request {
     /// The parts of the path as sent.
     public var rawPathParts: [Substring] {
         let (path, slash) = (path, UInt8(ascii: "/"))
-        // To split the bytes of a text where they are takes a fraction of the time that its view of bytes takes.
+        // Bytes in memory are split faster than a view of them, and each request is.
         let offsets = path.utf8.withContiguousStorageIfAvailable { bytes in
             bytes.split(separator: slash).map { $0.startIndex..<$0.endIndex }
         }

@@ -46,7 +46,7 @@ extension SQLStore {
     ) async throws {
         let (turns, held) = (try #require(writableStore).longReads[purpose], HeldWork())
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // On an error, too, or the group would wait for the reads.
+            // After an error the group would wait for the reads.
             defer { held.release(HeldTurns.reads) }
             for _ in 0..<HeldTurns.reads {
                 group.addTask { try await self.readLong(for: purpose) { _, _ in held.hold() } }

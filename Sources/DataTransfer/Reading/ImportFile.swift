@@ -261,8 +261,8 @@ struct ByteReader {
         return chunk[index]
     }
 
-    /// Appends the bytes before the next one that ends them, or before the end of the file. Stops early once a chunk
-    /// makes them longer than the limit.
+    /// Appends the bytes up to the next one for which `isEnd` is true, without it, or up to the end of the file. Stops
+    /// before that once a chunk makes them longer than the limit.
     mutating func append(
         to bytes: inout [UInt8], limit: Int, until isEnd: (UInt8) -> Bool
     ) throws(ImportError) {
