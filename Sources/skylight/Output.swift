@@ -197,6 +197,7 @@ final class ProgressBar: Sendable {
         case .reading: show("Reading", fraction: progress.fraction, count: progress.count, "rows")
         case .checking: show("Checking", fraction: progress.fraction, count: progress.count, "rows")
         case .saving: show("Saving", fraction: progress.fraction, count: progress.count, "records")
+        case .indexing: show("Indexing", fraction: progress.fraction, count: progress.count, "records")
         }
     }
 

@@ -58,13 +58,15 @@ import Testing
         XXX,Nowhere,,,,,,
         """
 
-    /// A cancelled import finishes its current requests and starts no more. Saved records stay and were reported.
-    @Test(arguments: [ImportProgress.Phase.reading, .checking, .saving])
+    /// A cancelled import finishes its current requests and starts no more. Saved records stay, were reported, and can
+    /// be found by the indexes of the import.
+    @Test(arguments: ImportProgress.Phase.allCases.filter { $0 != .indexing })
     func aCancelledImportEndsWhereItStands(phase: ImportProgress.Phase) async throws {
         let zoneID = ZoneID(zoneName: "Notes")
         let rows = "title\n" + (0..<6_000).map { "note \($0)\n" }.joined()
         let importer = try Importer(
-            [folder.write(rows, to: "a.csv")], options: ImportOptions(recordType: "Note", zoneID: zoneID),
+            [folder.write(rows, to: "a.csv")],
+            options: ImportOptions(recordType: "Note", zoneID: zoneID, indexes: ["title": .sortable]),
             into: try await database())
         let told = Mutex(0)
         let work = Task {
@@ -83,6 +85,7 @@ import Testing
         }
         let page = try await database().zoneChanges(ZoneChangesRequest(zoneID, limit: PageLimit(records: 10_000)))
         #expect(page.changes.count == told.withLock { $0 } && (1..<6_000).contains(page.changes.count))
+        #expect(try await schema().types["Note"]?.fields["title"]?.indexes == .sortable)
     }
 
     @Test func rowsBecomeRecordsAndTheSchemaIsExactlyWhatWasAsked() async throws {
@@ -250,7 +253,7 @@ import Testing
     }
 
     @Test(arguments: [3, 450, 1999]) func aRefusalSaysWhatWasSaved(bad: Int) async throws {
-        let options = ImportOptions(recordType: "Place", nameField: "k")
+        let options = ImportOptions(recordType: "Place", nameField: "k", indexes: ["k": .sortable])
         _ = try await run("k\nr\(bad)\n", options: ImportOptions(recordType: "Other", nameField: "k"))
         let text = "k\n" + (0..<2000).map { "r\($0)\n" }.joined()
         do {
@@ -263,6 +266,7 @@ import Testing
             #expect(counts.records["Place"] == saved)
             // Requests in flight at the time of the refusal finish, and no others start.
             #expect(saved >= bad / 200 * 200 && saved < 2000)
+            #expect(try await schema().types["Place"]?.fields["k"]?.indexes == .sortable)
         }
     }
 
@@ -300,13 +304,18 @@ import Testing
         let text = "k,v\n" + (0..<450).map { "r\($0),\($0)\n" }.joined()
         let phases = Mutex<[ImportProgress]>([])
         let importer = try Importer(
-            [folder.write(text, to: "a.csv")], options: ImportOptions(recordType: "Place", nameField: "k"),
+            [folder.write(text, to: "a.csv")],
+            options: ImportOptions(recordType: "Place", nameField: "k", indexes: ["v": .queryable]),
             into: await database())
         let report = try await importer.run { progress in phases.withLock { $0.append(progress) } }
         #expect(report.saved == 450)
         let seen = phases.withLock { $0 }
-        #expect(seen.last == ImportProgress(phase: .saving, fraction: 1, count: 450))
-        #expect(Set(seen.map(\.phase)) == Set(ImportProgress.Phase.allCases))
+        #expect(seen.last { $0.phase == .saving } == ImportProgress(phase: .saving, fraction: 1, count: 450))
+        // Indexes of new fields come after the records.
+        let order = seen.map(\.phase).reduce(into: [ImportProgress.Phase]()) { order, phase in
+            if order.last != phase { order.append(phase) }
+        }
+        #expect(order == ImportProgress.Phase.allCases)
         #expect(try await fields(of: "r449")["v"] == .int64(449))
     }
 

@@ -32,18 +32,18 @@ public struct Importer: Sendable {
         try database.require(.editSchema)
         let content = try content(progress)
         try content.checkRows()
-        let plan = try plan(content.profiles, await database.require(.showSchema).schema())
+        let schema = try await database.require(.showSchema).schema()
+        let plan = try plan(content.profiles, schema)
         let check = try check(plan, progress)
         if check.problemCount > 0, !options.skipsBadRows || check.good == 0 {
             throw ImportError.badRows(check.problems, total: check.problemCount, others: check.good)
         }
         try checkUnchanged()
+        let addition = SchemaAddition(plan.addedType.map { [$0] } ?? [], to: schema)
         // Changes the schema first, so that a refusal leaves no empty zone behind.
-        if let type = plan.addedType {
-            _ = try await database.require(.editSchema).edit([.addType(type)], because: .data)
+        let (madeZone, outcome) = try await addition.apply(to: database, progress) {
+            (try await database.makeZone(options.zoneID), try await save(plan, of: check.good, progress))
         }
-        let madeZone = try await database.makeZone(options.zoneID)
-        let outcome = try await save(plan, of: check.good, progress)
         return ImportReport(
             recordType: options.recordType, zoneID: options.zoneID, saved: outcome.saved, unchanged: outcome.unchanged,
             fields: Dictionary(plan.fields.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first }),
@@ -302,12 +302,14 @@ public struct ImportProgress: Sendable, Hashable {
         /// Validates every row.
         case checking
         case saving
+        /// Builds the indexes of new fields.
+        case indexing
     }
 
     public var phase: Phase
     /// The completed fraction of the phase, from 0 to 1.
     public var fraction: Double
-    /// The number of rows read, or records saved, in this phase. Records that need no save do not count.
+    /// The number of rows read, or records saved or indexed, in this phase. Records that need no save do not count.
     public var count: Int
 
     public init(phase: Phase, fraction: Double, count: Int) {

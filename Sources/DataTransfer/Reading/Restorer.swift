@@ -49,12 +49,11 @@ public struct Restorer: Sendable {
         let schema = try await database.require(.showSchema).schema()
         let missing = missingTypes(in: schema)
         try file.checkUnchanged()
-        if !missing.isEmpty {
-            _ = try await database.require(.editSchema).edit(Self.edits(adding: missing, to: schema), because: .data)
-        }
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
-        for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
-        try await save(check, &report, progress)
+        try await SchemaAddition(missing, to: schema).apply(to: database, progress) {
+            for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
+            try await save(check, &report, progress)
+        }
         try await subscribe(&report)
         try await setKeys(&report)
         return report
@@ -140,13 +139,6 @@ public struct Restorer: Sendable {
             return lacksField
                 || type.systemIndexes.contains { !(existing.systemIndexes[$0.key] ?? []).isSuperset(of: $0.value) }
         }
-    }
-
-    /// The edits that add new types and their roles.
-    private static func edits(adding types: [RecordType], to schema: Schema) -> [SchemaEdit] {
-        let granted = types.filter { schema.types[$0.name] == nil }.flatMap(\.grants).map(\.role)
-        let roles = Set(granted).subtracting(schema.roles).subtracting(Grant.systemRoles)
-        return roles.sorted().map { .addRole($0) } + types.map { .addType($0) }
     }
 
     // MARK: Passes

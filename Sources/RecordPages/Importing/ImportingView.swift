@@ -512,7 +512,7 @@ package struct ImportActions: Sendable {
         do {
             let report = try await importer.run { progress in
                 run.update { state in
-                    state.phase = progress.phase.words
+                    state.phase = progress.words
                     guard progress.phase == .saving else { return }
                     state.done = Int((progress.fraction * Double(state.total)).rounded())
                     state.achieved = progress.count
@@ -606,12 +606,13 @@ package struct ImportActions: Sendable {
     }
 }
 
-extension ImportProgress.Phase {
+extension ImportProgress {
     fileprivate var words: String {
-        switch self {
+        switch phase {
         case .reading: "detecting the column types"
         case .checking: "checking every row"
         case .saving: "saving"
+        case .indexing: "building the indexes, \(Int(fraction * 100)) %"
         }
     }
 }
