@@ -105,8 +105,11 @@ public struct Importer: Sendable {
                 switch outcome {
                 case .row(let row):
                     content.rowCount += 1
-                    for (column, cell) in row.cells {
-                        content.profiles[index(of: column)].note(cell, place: "\(file.path):\(row.line)")
+                    for (place, (column, cell)) in row.cells.enumerated() {
+                        // The columns of a table stand in the same order in each row.
+                        let isThere = place < content.profiles.count && content.profiles[place].name == column
+                        let index = isThere ? place : index(of: column)
+                        content.profiles[index].note(cell, place: "\(file.path):\(row.line)")
                     }
                 case .bad(let line, let reason):
                     content.unread.add(RowProblem(file: file.path, line: line, reason: reason))

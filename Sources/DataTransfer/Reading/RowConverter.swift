@@ -7,10 +7,13 @@ struct RowConverter {
     /// The record names so far, with their positions. This is the only state that grows with the number of rows.
     private var places: [Name: (file: Int, line: Int)] = [:]
     private let files: [ImportFile]
+    /// Where the columns of the plan stand in the row before, and mostly in the next one too.
+    private var layout: RowLayout
 
     init(_ plan: ImportPlan, files: [ImportFile]) {
         self.plan = plan
         self.files = files
+        layout = RowLayout(of: [], for: plan)
     }
 
     struct Draft {
@@ -26,23 +29,18 @@ struct RowConverter {
 
     /// - Throws: `BadRow` if the row is invalid.
     mutating func record(of row: Row, in file: Int) throws(BadRow) -> Draft {
-        var cells: [Name: Cell] = [:]
-        cells.reserveCapacity(row.cells.count)
-        var empty: Set<Name> = []
-        for (column, cell) in row.cells {
-            if cell.isEmpty { empty.insert(column) } else { cells[column] = cell }
-        }
-        if let column = plan.errorField, let code = cells[column] {
+        if !layout.fits(row) { layout = RowLayout(of: row.cells.map(\.column), for: plan) }
+        if let code = row.value(at: layout.error) {
             throw BadRow("the row has no record, but the error \(code.shown)")
         }
-        let recordName = try recordName(cells)
-        let parent = try parent(cells, empty)
+        let recordName = try recordName(row)
+        let parent = try parent(row)
         var fields = [Name: FieldInput](minimumCapacity: plan.fields.count)
         var cleared: [Name] = []
         var size = 0
-        for source in plan.fields {
-            guard let value = try value(of: source, in: cells) else {
-                if source.isEmpty(in: empty) { cleared.append(source.name) }
+        for (source, places) in zip(plan.fields, layout.fields) {
+            guard let value = try value(of: source, at: places, in: row) else {
+                if places.allSatisfy(row.isEmpty(at:)) { cleared.append(source.name) }
                 continue
             }
             for case .reference(let reference) in value.elements { try check(reference.recordName) }
@@ -69,15 +67,19 @@ struct RowConverter {
         return Draft(recordName: recordName, parent: parent, fields: fields, cleared: cleared, size: size)
     }
 
-    private func recordName(_ cells: [Name: Cell]) throws(BadRow) -> Name? {
+    private func recordName(_ row: Row) throws(BadRow) -> Name? {
         guard let nameField = plan.nameField else { return nil }
-        guard let cell = cells[nameField] else { throw BadRow("the row has no '\(nameField)' for the record name") }
+        guard let cell = row.value(at: layout.name) else {
+            throw BadRow("the row has no '\(nameField)' for the record name")
+        }
         return try name(cell, of: nameField)
     }
 
-    private func parent(_ cells: [Name: Cell], _ empty: Set<Name>) throws(BadRow) -> RecordOperation.Parent {
+    private func parent(_ row: Row) throws(BadRow) -> RecordOperation.Parent {
         guard let column = plan.parentField else { return .unchanged }
-        guard let cell = cells[column] else { return empty.contains(column) ? .cleared : .unchanged }
+        guard let cell = row.value(at: layout.parent) else {
+            return row.isEmpty(at: layout.parent) ? .cleared : .unchanged
+        }
         return .record(try name(cell, of: column))
     }
 
@@ -98,15 +100,15 @@ struct RowConverter {
         }
     }
 
-    private func value(of source: FieldSource, in cells: [Name: Cell]) throws(BadRow) -> FieldValue? {
+    private func value(of source: FieldSource, at places: [Int?], in row: Row) throws(BadRow) -> FieldValue? {
         switch source.origin {
         case .column(let column):
-            guard let cell = cells[column] else { return nil }
+            guard let cell = row.value(at: places[0]) else { return nil }
             if let value = cell.value(as: source.type, field: source.name) { return value }
             throw BadRow(
                 "'\(column)' is \(cell.shown), but the field '\(source.name)' has type \(source.type.schemaName)")
         case .coordinates(let latitude, let longitude):
-            switch (cells[latitude]?.number, cells[longitude]?.number) {
+            switch (row.value(at: places[0])?.number, row.value(at: places[1])?.number) {
             case (nil, nil): return nil
             case (let latitude?, let longitude?): return .location(Location(latitude: latitude, longitude: longitude))
             case (_?, nil): throw BadRow("the row has a '\(latitude)', but no '\(longitude)'")
@@ -116,14 +118,42 @@ struct RowConverter {
     }
 }
 
-extension FieldSource {
-    /// True if a row has the columns of the field, and nothing in them.
-    fileprivate func isEmpty(in empty: Set<Name>) -> Bool {
-        switch origin {
-        case .column(let column): empty.contains(column)
-        case .coordinates(let latitude, let longitude): empty.contains(latitude) && empty.contains(longitude)
+/// Where the columns of a plan stand in rows with certain columns; `nil` for a column that these rows have not.
+private struct RowLayout {
+    private let columns: [Name]
+    let name: Int?
+    let parent: Int?
+    let error: Int?
+    /// For each field of the plan, the places of its column, or of its two coordinates.
+    let fields: [[Int?]]
+
+    init(of columns: [Name], for plan: ImportPlan) {
+        self.columns = columns
+        let places = Dictionary(zip(columns, columns.indices), uniquingKeysWith: { _, last in last })
+        func place(_ column: Name?) -> Int? { column.flatMap { places[$0] } }
+        (name, parent, error) = (place(plan.nameField), place(plan.parentField), place(plan.errorField))
+        fields = plan.fields.map { source in
+            switch source.origin {
+            case .column(let column): [place(column)]
+            case .coordinates(let latitude, let longitude): [place(latitude), place(longitude)]
+            }
         }
     }
+
+    func fits(_ row: Row) -> Bool {
+        columns.count == row.cells.count && zip(columns, row.cells).allSatisfy { $0 == $1.column }
+    }
+}
+
+extension Row {
+    /// The cell at a place; `nil` if there is none, or nothing in it.
+    fileprivate func value(at place: Int?) -> Cell? {
+        guard let place, !cells[place].cell.isEmpty else { return nil }
+        return cells[place].cell
+    }
+
+    /// True if the row has a cell at a place, and nothing in it.
+    fileprivate func isEmpty(at place: Int?) -> Bool { place.map { cells[$0].cell.isEmpty } ?? false }
 }
 
 /// The reason why a row is invalid.

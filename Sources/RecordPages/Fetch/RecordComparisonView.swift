@@ -431,7 +431,7 @@ struct ComparedValue: ViewModel {
     }
 
     /// The stored bytes of the field.
-    private static func bytes(_ field: Field) -> [UInt8] { FieldsText(CollectionOfOne(field)).bytes }
+    private static func bytes(_ field: Field) -> [UInt8] { FieldsText([field]).bytes }
 }
 
 extension ComparedValue.Side {

@@ -255,7 +255,7 @@ struct FieldDifference: ViewModel {
     }
 
     /// The stored bytes of the field. Strings that look the same can differ in their bytes.
-    private static func bytes(_ field: Field) -> [UInt8] { FieldsText(CollectionOfOne(field)).bytes }
+    private static func bytes(_ field: Field) -> [UInt8] { FieldsText([field]).bytes }
 }
 
 // MARK: - Restoring

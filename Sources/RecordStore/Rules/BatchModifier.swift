@@ -38,7 +38,9 @@ public struct BatchModifier {
     var cascaded: [Int64: [Name: String]] = [:]
     /// The records to which the request has given a new change tag, by zone. The response contains these tags, so they
     /// must not change again.
-    var renewed: [Int64: Set<Name>] = [:]
+    private var renewed: [Int64: Set<Name>] = [:]
+    /// Those of the operation that is being tried.
+    private var newlyRenewed: [(zone: Int64, name: Name)] = []
     /// Records that had no children before and are now the parent of a saved record.
     var newParents: [(name: Name, zone: TransactionZone)] = []
     /// A walk through the trees below records whose hierarchy changed.
@@ -150,14 +152,25 @@ public struct BatchModifier {
     /// Runs one operation and rolls it back if it fails.
     /// - Throws: errors of the engine, which make the whole batch fail.
     private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
-        let (room, cascaded, renewed) = (cascadeRoom, cascaded, renewed)
+        let (room, cascaded) = (cascadeRoom, cascaded)
+        defer { newlyRenewed.removeAll(keepingCapacity: true) }
         do {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
-            (cascadeRoom, self.cascaded, self.renewed, newParents) = (room, cascaded, renewed, [])
+            (cascadeRoom, self.cascaded, newParents) = (room, cascaded, [])
+            for (zone, name) in newlyRenewed { renewed[zone]?.remove(name) }
             walk = HierarchyWalk()
             return .failure(error)
         }
+    }
+
+    /// Notes that a record gets a new change tag.
+    /// - Returns: `false` if the request has given it one before.
+    @discardableResult
+    mutating func renew(_ name: Name, in zone: Int64) -> Bool {
+        guard renewed[zone, default: []].insert(name).inserted else { return false }
+        newlyRenewed.append((zone, name))
+        return true
     }
 
     private func checkEachRecordOnce(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws {
@@ -228,7 +241,7 @@ public struct BatchModifier {
                 )
             }
         }
-        let text = FieldsText(fields.values)
+        let text = FieldsText(Array(fields.values))
         if text.bytes.count > Self.recordSizeLimit {
             throw RecordError(
                 .badRequest,
@@ -252,7 +265,7 @@ public struct BatchModifier {
             newParents.append((parent, zone))
         }
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
-        renewed[zone.key, default: []].insert(name)
+        renew(name, in: zone.key)
         try followSave(of: saved, replacing: existing, by: operation, in: zone, at: index)
         try checkReferences(
             of: fields.values, replacing: operation.provenance == nil ? before : nil, in: zone, at: index)

@@ -113,7 +113,7 @@ public struct MirrorModifier {
         let draft = RecordDraft(
             recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID),
             recordType: record.recordType, created: record.created,
-            modified: record.modified, parent: record.parent, fields: fields, text: FieldsText(fields.values),
+            modified: record.modified, parent: record.parent, fields: fields, text: FieldsText(Array(fields.values)),
             previousFields: before,
             recordChangeTag: record.recordChangeTag, sharing: record.sharing)
         _ = try transaction.save(draft, replacing: previous, in: zone.key)

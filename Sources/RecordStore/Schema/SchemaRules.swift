@@ -146,9 +146,9 @@ struct JustInTimeType {
     ) {
         var values = [Name: Field](minimumCapacity: inputs.count)
         var cleared: Set<Name> = []
-        // The names alone are sorted, because values are large to move.
-        for name in inputs.keys.sorted() {
-            guard let input = inputs[name] else { continue }
+        // Their places are sorted, because values are large to move.
+        for place in inputs.indices.sorted(by: { inputs.keys[$0] < inputs.keys[$1] }) {
+            let (name, input) = inputs[place]
             if case .cleared = input {
                 // An empty field creates no schema, as in CloudKit, because its type is unknown.
                 cleared.insert(name)

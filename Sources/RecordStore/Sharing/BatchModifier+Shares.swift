@@ -173,7 +173,7 @@ extension BatchModifier {
     /// Gives the records that became parents a new change tag, unless the request saved them itself.
     mutating func renewParents() throws {
         defer { newParents = [] }
-        for (name, zone) in newParents where renewed[zone.key, default: []].insert(name).inserted {
+        for (name, zone) in newParents where renew(name, in: zone.key) {
             guard let record = try transaction.record(named: name, in: zone.key) else { continue }
             let draft = try RecordDraft(
                 of: record, replacing: record, modified: signature, recordChangeTag: nil, sharing: record.sharing)
@@ -355,7 +355,7 @@ extension BatchModifier {
         let draft = try RecordDraft(
             of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing)
         let saved = try transaction.save(draft, replacing: record, in: zone)
-        renewed[zone, default: []].insert(record.recordID.recordName)
+        renew(record.recordID.recordName, in: zone)
         let isElsewhere = record.sharing?.hierarchy != sharing?.hierarchy
         try transaction.update(
             saved, in: zone, wasElsewhere: isElsewhere && record.sharing?.hierarchy != nil, by: signature)

@@ -11,14 +11,14 @@ public struct FieldsText: Sendable, Hashable {
     }
 
     /// Encodes fields, ordered by name.
-    public init(_ fields: some Sequence<Field>) {
+    public init(_ fields: [Field]) {
         var writer = JSONWriter(capacity: 256)
-        // An array is sorted by code for this type, any other sequence by generic code.
-        let fields = Array(fields).sorted { $0.name < $1.name }
+        // Their places are sorted, because fields are large to move.
+        let places = fields.indices.sorted { fields[$0].name < fields[$1].name }
         writer.object { writer in
-            for field in fields {
-                writer.name(field.name)
-                writer.value(field)
+            for place in places {
+                writer.name(fields[place].name)
+                writer.value(fields[place])
             }
         }
         bytes = writer.bytes

@@ -28,10 +28,10 @@ struct PreparedWords: Sendable {
     /// The texts that a request saves in SEARCHABLE fields, or in fields that the schema does not contain yet.
     static func texts(of request: ModifyRequest, in schema: Schema) -> [String] {
         request.operations.flatMap { operation in
-            operation.fields.compactMap { field, input -> String? in
+            let type = operation.recordType.flatMap { schema.types[$0] }
+            return operation.fields.compactMap { field, input -> String? in
                 guard case .string(let text)? = input.givenValue else { return nil }
-                let definition = operation.recordType.flatMap { schema.types[$0]?.fields[field] }
-                return definition?.indexes.contains(.searchable) ?? true ? text : nil
+                return type?.fields[field]?.indexes.contains(.searchable) ?? true ? text : nil
             }
         }
     }
