@@ -612,7 +612,7 @@ extension ImportProgress {
         case .reading: "detecting the column types"
         case .checking: "checking every row"
         case .saving: "saving"
-        case .indexing: "building the indexes, \(Int(fraction * 100)) %"
+        case .indexing: "all saved; building the indexes, \(Int(fraction * 100)) %"
         }
     }
 }
