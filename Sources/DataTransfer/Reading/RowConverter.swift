@@ -7,7 +7,7 @@ struct RowConverter {
     /// The record names so far, with their positions. This is the only state that grows with the number of rows.
     private var places: [Name: (file: Int, line: Int)] = [:]
     private let files: [ImportFile]
-    /// Where the columns of the plan stand in the row before, and mostly in the next one too.
+    /// The layout of the last row. Most files have one layout for all rows.
     private var layout: RowLayout
 
     init(_ plan: ImportPlan, files: [ImportFile]) {
@@ -118,13 +118,13 @@ struct RowConverter {
     }
 }
 
-/// Where the columns of a plan stand in rows with certain columns; `nil` for a column that these rows have not.
+/// Maps the columns of a plan to the indices of cells, for all rows with the same columns. A missing column has no index.
 private struct RowLayout {
     private let columns: [Name]
     let name: Int?
     let parent: Int?
     let error: Int?
-    /// For each field of the plan, the places of its column, or of its two coordinates.
+    /// For each field of the plan, the index of its column, or of its latitude and its longitude.
     let fields: [[Int?]]
 
     init(of columns: [Name], for plan: ImportPlan) {
@@ -146,13 +146,13 @@ private struct RowLayout {
 }
 
 extension Row {
-    /// The cell at a place; `nil` if there is none, or nothing in it.
+    /// The cell at an index; `nil` if the index is `nil` or the cell is empty.
     fileprivate func value(at place: Int?) -> Cell? {
         guard let place, !cells[place].cell.isEmpty else { return nil }
         return cells[place].cell
     }
 
-    /// True if the row has a cell at a place, and nothing in it.
+    /// True if the row has a cell at an index, and the cell is empty.
     fileprivate func isEmpty(at place: Int?) -> Bool { place.map { cells[$0].cell.isEmpty } ?? false }
 }
 

@@ -39,7 +39,7 @@ public struct BatchModifier {
     /// The records to which the request has given a new change tag, by zone. The response contains these tags, so they
     /// must not change again.
     private var renewed: [Int64: Set<Name>] = [:]
-    /// Those of the operation that is being tried.
+    /// The part of `renewed` that the current operation added. It is removed again if the operation fails.
     private var newlyRenewed: [(zone: Int64, name: Name)] = []
     /// Records that had no children before and are now the parent of a saved record.
     var newParents: [(name: Name, zone: TransactionZone)] = []
