@@ -2,6 +2,7 @@ import Foundation
 import RecordStore
 import Records
 import StoreScenarios
+import TestSupport
 
 @testable import SQLRecordStore
 
@@ -42,13 +43,12 @@ struct CrashCheck {
         problems += try await StoreRecount.problems(of: database)
         // Once as found, possibly in the middle of a build, and again after all pending work.
         problems += try await IndexRecount.problems(of: database)
-        for _ in 0..<60_000 where try await !database.require(.showSchema).indexBuilds().isEmpty {
-            try await Task.sleep(for: .milliseconds(1))
-        }
-        problems += try await IndexRecount.problems(of: database)
-        if try await !database.require(.showSchema).indexBuilds().isEmpty {
+        do {
+            try await eventually { try await database.require(.showSchema).indexBuilds().isEmpty }
+        } catch is NeverHappened {
             problems.append("work on indexes does not come to its end")
         }
+        problems += try await IndexRecount.problems(of: database)
         problems += try await problemsOfNewSaves(database, found)
         return problems
     }
