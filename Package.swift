@@ -213,8 +213,7 @@ package.targets += [
     tests(
         "AssetStoreTests",
         of: [
-            "InMemoryRecordStore", "StoreScenarios", "TestSupport", "AssetStore", "SQLRecordStore", "RecordStore",
-            "Records", crypto, nioCore,
+            "StoreScenarios", "TestSupport", "AssetStore", "SQLRecordStore", "RecordStore", "Records", crypto, nioCore,
         ]),
     tests("AccountsTests", of: ["TestSupport", "Accounts", "Records", crypto, grdb]),
     tests(

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import InMemoryRecordStore
 import NIOCore
 import RecordStore
 import Records
@@ -13,22 +12,16 @@ import TestSupport
 
 /// A store in a folder of its own, with an engine whose records refer to its files.
 struct AssetFixture {
-    enum Engine: CaseIterable { case memory, sqlite }
-
     let folder: TemporaryFolder
     let engine: any RecordEngine
     let stores: AssetStores
     let store: AssetStore
     let clock: MovingClock
 
-    init(_ engine: Engine = .memory, sizeLimit: Int64 = 64 << 20, in folder: TemporaryFolder? = nil) async throws {
+    init(sizeLimit: Int64 = 64 << 20, in folder: TemporaryFolder? = nil) async throws {
         let folder = try folder ?? TemporaryFolder()
         let clock = MovingClock()
-        let records: any RecordEngine =
-            switch engine {
-            case .memory: InMemoryRecordEngine(clock: clock.now)
-            case .sqlite: try SQLRecordEngine(folder: folder.url, clock: clock.now)
-            }
+        let records = try SQLRecordEngine(folder: folder.url, clock: clock.now)
         stores = AssetStores(folder: folder.url, engine: records, sizeLimit: sizeLimit, clock: clock.now)
         let address = try address(.private)
         store = try await stores.store(address.container, address.environment)

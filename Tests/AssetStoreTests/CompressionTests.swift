@@ -100,13 +100,13 @@ import Testing
     @Test func aCompressedFormThatIsNotWholeIsMadeAnew() async throws {
         let folder = try TemporaryFolder()
         let bytes = [UInt8].text(100_000)
-        let before = try await AssetFixture(.sqlite, in: folder)
+        let before = try await AssetFixture(in: folder)
         try await before.save(bytes, as: "record")
         await before.store.compressor.finishWaiting()
         await before.close()
         let whole = try Data(contentsOf: before.compressedURL(of: bytes))
         try whole.dropLast(100).write(to: before.compressedURL(of: bytes))
-        let after = try await AssetFixture(.sqlite, in: folder)
+        let after = try await AssetFixture(in: folder)
         #expect(try await after.open(bytes, .gzip).bytes() == Array(whole))
         // A complete compressed form is not made again.
         let made =

@@ -129,7 +129,7 @@ struct CrashTests {
             let manner = try #require(WatchedFolder.Manner.allCases.randomElement(using: &random))
             let image = try TemporaryFolder()
             try disk.makeImage(after: events, manner, seed: UInt64(round), in: image.url)
-            let fixture = try await AssetFixture(.sqlite, in: image)
+            let fixture = try await AssetFixture(in: image)
             let result = try await fixture.store.verify { _ in }
             #expect(result.problems == [], "after \(events) calls, \(manner), round \(round)")
             for acknowledged in saved where acknowledged.events <= events {
@@ -145,7 +145,7 @@ struct CrashTests {
     }
 
     private static func work(in folder: TemporaryFolder, on disk: WatchedFolder) async throws -> [Acknowledged] {
-        let fixture = try await AssetFixture(.sqlite, in: folder)
+        let fixture = try await AssetFixture(in: folder)
         var saved: [Acknowledged] = []
         for number in 0..<24 {
             let bytes = number % 3 == 0 ? [UInt8].text(3000 + number) : .random(2000 * number, seed: UInt64(number))

@@ -8,9 +8,9 @@ import Testing
 @testable import AssetStore
 
 @Suite struct StoresTests {
-    @Test(arguments: AssetFixture.Engine.allCases)
-    func toAskForAStoreThatIsNotThereMakesNone(engine: AssetFixture.Engine) async throws {
-        let fixture = try await AssetFixture(engine)
+    @Test
+    func toAskForAStoreThatIsNotThereMakesNone() async throws {
+        let fixture = try await AssetFixture()
         _ = try await fixture.engine.withZone()
         let (here, stranger) = (
             try address(.private).container, try #require(ContainerID("iCloud.com.example.Stranger"))

@@ -9,9 +9,9 @@ import Testing
 @testable import AssetStore
 
 @Suite struct SweepTests {
-    @Test(arguments: AssetFixture.Engine.allCases)
-    func whatNothingUsesIsRemovedAfterTheGraceTime(engine: AssetFixture.Engine) async throws {
-        let fixture = try await AssetFixture(engine)
+    @Test
+    func whatNothingUsesIsRemovedAfterTheGraceTime() async throws {
+        let fixture = try await AssetFixture()
         let (used, unused) = ([UInt8].text(5000, seed: 1), [UInt8].text(6000, seed: 2))
         try await fixture.save(used, as: "used")
         try await fixture.upload(unused, for: "unused")
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func straysAreRemovedAndForeignFilesAreNot() async throws {
-        let fixture = try await AssetFixture(.sqlite)
+        let fixture = try await AssetFixture()
         try await fixture.save([1], as: "record")
         let stray = [UInt8].random(100)
         let (path, compressed) = (fixture.url(of: stray), fixture.compressedURL(of: [5]))
@@ -105,7 +105,7 @@ import Testing
 
     /// A symbolic link to itself cannot be inspected.
     @Test func whatCanNotBeLookedAtKeepsNothingElse() async throws {
-        let fixture = try await AssetFixture(.sqlite)
+        let fixture = try await AssetFixture()
         let files = (0..<6).map { [UInt8].random(100, seed: UInt64($0)) }.sorted { $0.checksum < $1.checksum }
         for bytes in files { try await fixture.upload(bytes) }
         let stray = [UInt8].random(200)
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test func theServerSweepsNowAndThen() async throws {
-        let fixture = try await AssetFixture(.sqlite)
+        let fixture = try await AssetFixture()
         try await fixture.upload([1, 2, 3])
         fixture.clock.advance(by: .seconds(100_000))
         try await fixture.upload([4])

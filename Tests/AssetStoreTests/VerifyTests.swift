@@ -9,9 +9,9 @@ import Testing
 @testable import AssetStore
 
 @Suite struct VerifyTests {
-    @Test(arguments: AssetFixture.Engine.allCases)
-    func aSoundStoreHasNoProblems(engine: AssetFixture.Engine) async throws {
-        let fixture = try await AssetFixture(engine)
+    @Test
+    func aSoundStoreHasNoProblems() async throws {
+        let fixture = try await AssetFixture()
         for number in 0..<20 {
             try await fixture.save([UInt8].text(1000 * number, seed: UInt64(number)), as: Name("record \(number)"))
         }
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func everyDamageIsFound() async throws {
-        let fixture = try await AssetFixture(.sqlite)
+        let fixture = try await AssetFixture()
         let files = (0..<6).map { [UInt8].text(50_000, seed: UInt64($0)) }
         for (number, bytes) in files.enumerated() { try await fixture.save(bytes, as: Name("record \(number)")) }
         await fixture.store.compressor.finishWaiting()
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func savesAndUploadsMayGoOn() async throws {
-        let fixture = try await AssetFixture(.sqlite)
+        let fixture = try await AssetFixture()
         let saved = Tally()
         let rounds = 150
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -67,9 +67,9 @@ import Testing
         return (bytes, size)
     }
 
-    @Test(arguments: LiveServer.Kind.allCases, [true, false])
-    func aFileGoesThereAndComesBack(kind: LiveServer.Kind, saysSize: Bool) async throws {
-        try await LiveServer.runWithEngine(kind) { url, near in
+    @Test(arguments: [true, false])
+    func aFileGoesThereAndComesBack(saysSize: Bool) async throws {
+        try await LiveServer.runWithEngine { url, near in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
             let pieces = Pieces(count: 60)
@@ -167,10 +167,10 @@ import Testing
         }
     }
 
-    @Test(arguments: LiveServer.Kind.allCases)
-    func verificationAndSweepAreTheServers(kind: LiveServer.Kind) async throws {
+    @Test
+    func verificationAndSweepAreTheServers() async throws {
         let clock = TestClock()
-        try await LiveServer.run(kind, clock: clock) { url in
+        try await LiveServer.run(clock: clock) { url in
             let engine = try RemoteRecordEngine(url: url)
             let container = try Self.container()
             let nowhere = await refusal { _ = try await engine.verifyAssets(container, .development) }

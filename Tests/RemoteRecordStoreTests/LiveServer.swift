@@ -3,7 +3,6 @@ import AssetStore
 import Foundation
 import HTTPServing
 import Hummingbird
-import InMemoryRecordStore
 import LoopbackServing
 import RecordStore
 import Records
@@ -14,30 +13,20 @@ import WebServices
 
 /// A server on its own port, configured like the command line does.
 enum LiveServer {
-    /// The engine behind the server.
-    enum Kind: String, CaseIterable, Sendable {
-        case inMemory
-        case sqlite
-    }
-
-    /// Runs a server over an engine with the given clock while the body runs, and passes it the server's address.
+    /// Runs a server on SQLite with the given clock while the body runs, and passes it the server's address.
     static func run(
-        _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL) async throws -> Void
+        clock: TestClock = TestClock(), _ body: @Sendable (URL) async throws -> Void
     ) async throws {
-        try await runWithEngine(kind, clock: clock) { url, _ in try await body(url) }
+        try await runWithEngine(clock: clock) { url, _ in try await body(url) }
     }
 
     /// Like ``run(_:clock:_:)``, with access to the engine behind the server.
     static func runWithEngine(
-        _ kind: Kind = .inMemory, clock: TestClock = TestClock(),
+        clock: TestClock = TestClock(),
         _ body: @Sendable (URL, any RecordEngine) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        let engine: any RecordEngine =
-            switch kind {
-            case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
-            case .sqlite: try SQLRecordEngine(folder: folder.url, clock: { clock.now() })
-            }
+        let engine = try SQLRecordEngine(folder: folder.url, clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
         try await run(on: engine, assets) { try await body($0, engine) }
         await assets.close()

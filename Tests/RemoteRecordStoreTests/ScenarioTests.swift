@@ -26,22 +26,21 @@ import Testing
     }
 
     @Test(
-        arguments: LiveServer.Kind.allCases,
-        Scenario.modifying + Scenario.following + Scenario.querying + Scenario.zones + Scenario.subscribing
+        arguments: Scenario.modifying + Scenario.following + Scenario.querying + Scenario.zones + Scenario.subscribing
             + Scenario.keyValues + Scenario.sharing)
-    func scenarios(kind: LiveServer.Kind, scenario: Scenario) async throws {
+    func scenarios(scenario: Scenario) async throws {
         let clock = TestClock()
-        try await LiveServer.run(kind, clock: clock) { url in
+        try await LiveServer.run(clock: clock) { url in
             let engine = try RemoteRecordEngine(url: url)
             try await scenario.play(engine, clock)
             await engine.close()
         }
     }
 
-    @Test(arguments: LiveServer.Kind.allCases, AssetScenarios.all)
-    func assets(kind: LiveServer.Kind, story: AssetScenarios.Story) async throws {
+    @Test(arguments: AssetScenarios.all)
+    func assets(story: AssetScenarios.Story) async throws {
         let clock = TestClock()
-        try await LiveServer.runWithEngine(kind, clock: clock) { url, engine in
+        try await LiveServer.runWithEngine(clock: clock) { url, engine in
             let remote = try RemoteRecordEngine(url: url)
             try await story.play(FarEngine(base: remote, files: engine), clock)
             await remote.close()

@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test func everyKindOfValueComesBackAsItWas() async throws {
-        try await LiveServer.run(.sqlite) { url in
+        try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
             var place = Location(latitude: -90, longitude: 180)
@@ -255,7 +255,7 @@ import Testing
     }
 
     @Test func aRestoredRecordKeepsWhoMadeItWhen() async throws {
-        try await LiveServer.run(.sqlite) { url in
+        try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
             let provenance = Provenance(
@@ -275,7 +275,7 @@ import Testing
 
     /// Concurrent savers and several followers: each follower sees every name once.
     @Test func followingMissesNothing() async throws {
-        try await LiveServer.run(.sqlite) { url in
+        try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -307,7 +307,7 @@ import Testing
     /// Enough records that the index is built in the background. A query after waiting works; without waiting it is
     /// told to try again.
     @Test func whoWaitsForAnIndexCanQueryAtOnce() async throws {
-        try await LiveServer.run(.sqlite) { url in
+        try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
             for start in stride(from: 0, to: 8000, by: 200) {

@@ -25,9 +25,9 @@ struct AssetDownloadTests {
 
     // MARK: Whole files
 
-    @Test("A file comes as it was, with what a client needs to know", arguments: EngineKind.allCases)
-    func whole(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("A file comes as it was, with what a client needs to know")
+    func whole() async throws {
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text, named: "a.txt")
             let response = try await client.send("GET", path)
             #expect(response.status == 200 && response.body == Self.text)

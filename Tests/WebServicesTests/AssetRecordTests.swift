@@ -14,9 +14,9 @@ struct AssetRecordTests {
     // MARK: Saving
 
     @Test(
-        "A read asset can be saved in the same field, and is refused in other records", arguments: EngineKind.allCases)
-    func kept(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+        "A read asset can be saved in the same field, and is refused in other records")
+    func kept() async throws {
+        try await AssetClient.run { client in
             _ = try await client.store(Self.bytes)
             let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
             let field = try #require(Subset.value(at: "records[0].fields", in: try read.json()))
@@ -36,9 +36,9 @@ struct AssetRecordTests {
         }
     }
 
-    @Test("An asset read with numbersAsStrings can be saved again", arguments: EngineKind.allCases)
-    func numbersAsStrings(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("An asset read with numbersAsStrings can be saved again")
+    func numbersAsStrings() async throws {
+        try await AssetClient.run { client in
             _ = try await client.store(Self.bytes)
             let read = try await client.post(
                 "records/lookup", ["records": [["recordName": "r"]], "numbersAsStrings": true])
@@ -49,9 +49,9 @@ struct AssetRecordTests {
         }
     }
 
-    @Test("A field holds a list of assets, each with its own address", arguments: EngineKind.allCases)
-    func lists(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("A field holds a list of assets, each with its own address")
+    func lists() async throws {
+        try await AssetClient.run { client in
             var assets: [JSONValue] = []
             for text in ["one", "two", "three"] {
                 assets.append(
@@ -73,9 +73,9 @@ struct AssetRecordTests {
 
     // MARK: Rereferencing
 
-    @Test("Each asset to take over has its own answer", arguments: EngineKind.allCases)
-    func rereference(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("Each asset to take over has its own answer")
+    func rereference() async throws {
+        try await AssetClient.run { client in
             _ = try await client.store(Self.bytes)
             _ = try await client.post(
                 "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": ["zoneName": "Z"]]]]])
@@ -113,9 +113,9 @@ struct AssetRecordTests {
 
     // MARK: Reading
 
-    @Test("Every answer that carries a record says where its assets are", arguments: EngineKind.allCases)
-    func everywhere(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
+    @Test("Every answer that carries a record says where its assets are")
+    func everywhere() async throws {
+        try await TestServer.run { server in
             let client = AssetClient(server: server)
             let zone: JSONValue = ["zoneName": "Z"]
             _ = try await client.post(
@@ -173,9 +173,9 @@ struct AssetRecordTests {
         }
     }
 
-    @Test("Changes that are followed have addresses too", arguments: EngineKind.allCases)
-    func followed(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
+    @Test("Changes that are followed have addresses too")
+    func followed() async throws {
+        try await TestServer.run { server in
             let client = AssetClient(server: server)
             let zone: JSONValue = ["zoneName": "Z"]
             _ = try await client.post(

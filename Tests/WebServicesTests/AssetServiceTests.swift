@@ -19,9 +19,9 @@ struct AssetServiceTests {
 
     // MARK: Facts
 
-    @Test("The file service returns the properties of a file and an address", arguments: EngineKind.allCases)
-    func facts(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("The file service returns the properties of a file and an address")
+    func facts() async throws {
+        try await AssetClient.run { client in
             let path = try await client.store(Self.text, named: "jack.txt")
             // Requesting the compressed form creates it.
             _ = try await client.send("GET", path, ["Accept-Encoding: gzip"])
@@ -70,9 +70,9 @@ struct AssetServiceTests {
 
     // MARK: Uses
 
-    @Test("A user gets the visible records that refer to the same file", arguments: EngineKind.allCases)
-    func uses(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("A user gets the visible records that refer to the same file")
+    func uses() async throws {
+        try await AssetClient.run { client in
             _ = try await client.store(Self.text)
             _ = try await client.store(Self.text, in: "s")
             let anna = AssetClient(server: client.server, user: "anna")
@@ -97,9 +97,9 @@ struct AssetServiceTests {
 
     // MARK: Verifying
 
-    @Test("A verification tells how far it is and what it found", arguments: EngineKind.allCases)
-    func verify(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("A verification tells how far it is and what it found")
+    func verify() async throws {
+        try await AssetClient.run { client in
             _ = try await client.store(Self.text)
             let clean = try await client.send("GET", "\(Self.root)/verify")
             #expect(clean.status == 200 && clean.headers["content-type"] == "application/x-ndjson")
@@ -168,10 +168,10 @@ struct AssetServiceTests {
 
     // MARK: Sweeping
 
-    @Test("A sweep removes what nothing uses when its time is over", arguments: EngineKind.allCases)
-    func sweep(engine: EngineKind) async throws {
+    @Test("A sweep removes what nothing uses when its time is over")
+    func sweep() async throws {
         let clock = MovingClock()
-        try await AssetClient.run(engine, clock: clock) { client in
+        try await AssetClient.run(clock: clock) { client in
             // Too short to be compressed, which would hold them.
             let (kept, unused) = (Array("kept".utf8), Array("unused".utf8))
             _ = try await client.store(kept, in: "kept")

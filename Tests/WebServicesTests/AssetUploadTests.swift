@@ -27,9 +27,9 @@ struct AssetUploadTests {
 
     // MARK: Upload grants
 
-    @Test("Each token has its own answer, and an address to send the bytes to", arguments: EngineKind.allCases)
-    func grants(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("Each token has its own answer, and an address to send the bytes to")
+    func grants() async throws {
+        try await AssetClient.run { client in
             try await client.save(["title": "x"])
             let tokens: JSONValue = [
                 ["recordType": "Note", "fieldName": "file", "recordName": "r"],
@@ -80,9 +80,9 @@ struct AssetUploadTests {
 
     // MARK: Bytes
 
-    @Test("The answer to an upload can be saved", arguments: EngineKind.allCases, ["POST", "PUT"])
-    func upload(engine: EngineKind, method: String) async throws {
-        try await TestServer.run(engine) { server in
+    @Test("The answer to an upload can be saved", arguments: ["POST", "PUT"])
+    func upload(method: String) async throws {
+        try await TestServer.run { server in
             let client = AssetClient(server: server)
             let slot = try await client.slot()
             let answer = try await client.send(method, slot.path, ["X-Skylight-File-Name: %C3%A4.txt"], body: Self.text)
@@ -150,12 +150,12 @@ struct AssetUploadTests {
         return Array(head.utf8) + content + Array("\r\n--\(boundary)--\r\n".utf8)
     }
 
-    @Test("Only the file of a form is stored, byte for byte", arguments: EngineKind.allCases)
-    func forms(engine: EngineKind) async throws {
+    @Test("Only the file of a form is stored, byte for byte")
+    func forms() async throws {
         let content = Array("line\r\n--x7 and more\r\n".utf8) + Self.text + [13, 10]
         let other = "--x7\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"
         let plain = "Content-Type: multipart/form-data; boundary=x7"
-        try await AssetClient.run(engine, sizeLimit: Int64(content.count)) { client in
+        try await AssetClient.run(sizeLimit: Int64(content.count)) { client in
             for (body, headers) in [
                 (Self.form(content), [plain]),
                 (AssetFiles.chunked(Self.form(content)), [plain, "Transfer-Encoding: chunked"]),
@@ -206,9 +206,9 @@ struct AssetUploadTests {
         }
     }
 
-    @Test("A client that names no zone saves into any zone", arguments: EngineKind.allCases)
-    func noZone(engine: EngineKind) async throws {
-        try await AssetClient.run(engine) { client in
+    @Test("A client that names no zone saves into any zone")
+    func noZone() async throws {
+        try await AssetClient.run { client in
             let zone: JSONValue = ["zoneName": "Album"]
             _ = try await client.post(
                 "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
@@ -271,10 +271,10 @@ struct AssetUploadTests {
         }
     }
 
-    @Test("After 15 minutes the address is gone", arguments: EngineKind.allCases)
-    func expired(engine: EngineKind) async throws {
+    @Test("After 15 minutes the address is gone")
+    func expired() async throws {
         let clock = MovingClock()
-        try await AssetClient.run(engine, clock: clock) { client in
+        try await AssetClient.run(clock: clock) { client in
             let slot = try await client.slot()
             clock.advance(by: .seconds(14 * 60))
             _ = try await client.upload(Self.text, to: slot)
@@ -343,9 +343,9 @@ struct AssetUploadTests {
         }
     }
 
-    @Test("An upload that breaks off leaves nothing", arguments: EngineKind.allCases)
-    func brokenOff(engine: EngineKind) async throws {
-        try await TestServer.run(engine) { server in
+    @Test("An upload that breaks off leaves nothing")
+    func brokenOff() async throws {
+        try await TestServer.run { server in
             let client = AssetClient(server: server)
             let path = try await client.slot().path
             for headers in ["Content-Length: 1000000", "Transfer-Encoding: chunked"] {

@@ -22,7 +22,7 @@ struct EventLoopTests {
     /// Runs a server with one event loop and 3,000 records, which all have the same value.
     private static func run(_ body: @Sendable (NotedClient, SQLStore) async throws -> Void) async throws {
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        try await TestServer.run(.sql, on: loops) { server in
+        try await TestServer.run(on: loops) { server in
             let client = NotedClient(server: server)
             for start in stride(from: 0, to: 3000, by: 200) {
                 let operations = (start..<start + 200).map {

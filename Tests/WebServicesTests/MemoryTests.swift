@@ -21,11 +21,11 @@ struct MemoryTests {
             + Array(body.utf8)
     }
 
-    private static func run(_ kind: EngineKind, _ body: @Sendable (TestServer, MemoryBudget) async throws -> Void)
+    private static func run(_ body: @Sendable (TestServer, MemoryBudget) async throws -> Void)
         async throws
     {
         let budget = MemoryBudget(limit: limit)
-        try await TestServer.run(kind, memory: budget) { server in
+        try await TestServer.run(memory: budget) { server in
             let client = NotedClient(server: server)
             let text = String(repeating: "x", count: 900_000)
             func save(_ name: String, _ text: String) async throws {
@@ -48,10 +48,9 @@ struct MemoryTests {
     }
 
     @Test(
-        "Answers that nobody reads take so much and no more, and small ones find room beside them",
-        arguments: EngineKind.allCases)
-    func unread(kind: EngineKind) async throws {
-        try await Self.run(kind) { server, budget in
+        "Answers that nobody reads take so much and no more, and small ones find room beside them")
+    func unread() async throws {
+        try await Self.run { server, budget in
             let answerSize = try #require(try await server.client.exchange(Self.lookup).first).body.count
             try await Self.isGivenBack(budget)
             func isTaken(_ count: Int) async throws { try await eventually { budget.takenBytes == count * answerSize } }
@@ -85,7 +84,7 @@ struct MemoryTests {
 
     @Test("Many large responses at once all succeed in the end")
     func queued() async throws {
-        try await Self.run(.inMemory) { server, budget in
+        try await Self.run { server, budget in
             budget.count(Self.limit)
             let answers = Answers()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -159,7 +158,7 @@ struct MemoryTests {
     @Test("Followers of an idle zone leave memory for other requests")
     func followers() async throws {
         let budget = MemoryBudget(limit: MemoryBudget.leastLimit)
-        try await TestServer.run(.inMemory, memory: budget) { server in
+        try await TestServer.run(memory: budget) { server in
             let client = NotedClient(server: server)
             try await client.save(["a"])
             let follow = NotedClient.head("GET", "\(NotedClient.skylight)/changes/follow?zone=Z", [], length: 0)

@@ -127,7 +127,7 @@ struct RoleMatrixTests {
 
     @Test("Every cell", arguments: AccessControl.Mode.allCases, Requester.allCases)
     func everyCell(mode: AccessControl.Mode, requester: Requester) async throws {
-        try await TestServer.run(.sql, requiring: mode) { server in
+        try await TestServer.run(requiring: mode) { server in
             let stage = try await Stage(server, mode)
             let found = try await stage.outcomes(of: requester)
             var cells = 0
@@ -148,7 +148,7 @@ struct RoleMatrixTests {
     /// In a database with an owner, grants have no effect, with any credentials of the owner.
     @Test("A private database", arguments: [Requester.creator, .owner])
     func privateDatabase(requester: Requester) async throws {
-        try await TestServer.run(.sql, requiring: .required) { server in
+        try await TestServer.run(requiring: .required) { server in
             let stage = try await Stage(server, .required)
             for granted in Granted.all {
                 let operation =

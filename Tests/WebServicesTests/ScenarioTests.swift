@@ -1,11 +1,11 @@
 import Testing
 
-/// Every scenario over a real socket, on both engines.
+/// Every scenario over a real socket.
 @Suite("Web services")
 struct ScenarioTests {
-    @Test("Scenarios", arguments: EngineKind.allCases, Scenario.all)
-    func play(engine: EngineKind, scenario: Scenario) async throws {
-        try await TestServer.run(engine) { server in
+    @Test("Scenarios", arguments: Scenario.all)
+    func play(scenario: Scenario) async throws {
+        try await TestServer.run { server in
             var runner = ScenarioRunner(server)
             try await runner.play(scenario)
         }

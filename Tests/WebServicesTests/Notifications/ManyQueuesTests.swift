@@ -56,9 +56,9 @@ import Testing
         }
     }
 
-    @Test("Nothing that waits is lost, and no more waits than may", arguments: EngineKind.allCases)
-    func nothingIsLost(kind: EngineKind) async throws {
-        try await TestServer.run(kind) { server in
+    @Test("Nothing that waits is lost, and no more waits than may")
+    func nothingIsLost() async throws {
+        try await TestServer.run { server in
             try await Self.save([("first", -1)], on: server)
             var listeners: [Listener] = []
             for number in 0..<Self.count { listeners.append(try await Listener(number, on: server)) }

@@ -6,17 +6,15 @@ import Testing
 
 @testable import WebServices
 
-/// Random histories of saves, deletions, zones and subscriptions of three users, 10,000 changes in all. What the web
+/// Random histories of saves, deletions, zones and subscriptions of three users. What the web
 /// courier hands out is compared with ``NotificationModel``.
 @Suite struct NotificationHistoryTests {
     private static let changes = 2000
 
-    @Test(
-        "The web courier hands out what the model says",
-        arguments: [(.inMemory, 1), (.sql, 2), (.sql, 3), (.sql, 4), (.sql, 5)] as [(EngineKind, UInt64)])
-    func play(kind: EngineKind, seed: UInt64) async throws {
+    @Test("The web courier hands out what the model says", arguments: Chance.seeds(4))
+    func play(seed: UInt64) async throws {
         // An answer without a notification comes at once.
-        try await TestServer.run(kind, patience: .milliseconds(1)) { server in
+        try await TestServer.run(patience: .milliseconds(1)) { server in
             var history = try await NotificationHistory(server, seed)
             var step = 0
             while history.changes < Self.changes {

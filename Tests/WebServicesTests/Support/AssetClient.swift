@@ -21,10 +21,10 @@ struct AssetClient: Sendable {
 
     /// Runs a server while the body runs.
     static func run(
-        _ kind: EngineKind = .inMemory, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        sizeLimit: Int64 = AssetStores.defaultSizeLimit,
         clock: MovingClock = MovingClock(), _ body: @Sendable (AssetClient) async throws -> Void
     ) async throws {
-        try await TestServer.run(kind, sizeLimit: sizeLimit, clock: clock) { try await body(AssetClient(server: $0)) }
+        try await TestServer.run(sizeLimit: sizeLimit, clock: clock) { try await body(AssetClient(server: $0)) }
     }
 
     // MARK: Requests

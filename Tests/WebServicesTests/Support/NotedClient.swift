@@ -11,8 +11,8 @@ struct NotedClient: Sendable {
     var headers = ["X-Skylight-Client: Notes"]
 
     /// Runs a server while the body runs.
-    static func run(_ kind: EngineKind = .inMemory, _ body: @Sendable (NotedClient) async throws -> Void) async throws {
-        try await TestServer.run(kind) { try await body(NotedClient(server: $0)) }
+    static func run(_ body: @Sendable (NotedClient) async throws -> Void) async throws {
+        try await TestServer.run { try await body(NotedClient(server: $0)) }
     }
 
     static func head(_ method: String, _ path: String, _ headers: [String], length: Int) -> String {

@@ -8,21 +8,13 @@ import NIOCore
 import RecordStore
 import Records
 import RequestLog
+import SQLRecordStore
 import TestSupport
 import Testing
 
 @testable import Accounts
 @testable import TestStores
 @testable import WebServices
-
-/// The engines, which must give equal answers.
-enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case inMemory
-    /// In SQLite, or in PostgreSQL if `SKYLIGHT_POSTGRESQL` has the address of a server.
-    case sql
-
-    var testDescription: String { rawValue }
-}
 
 /// A server on its own port, configured like the command line does.
 struct TestServer: Sendable {
@@ -44,9 +36,10 @@ struct TestServer: Sendable {
     /// The secret that proves administrator access.
     static let instanceSecret = "the-secret-of-the-data-folder"
 
-    /// Runs a server while the body runs.
+    /// Runs a server while the body runs, on SQLite, or on PostgreSQL if `SKYLIGHT_POSTGRESQL` has the address of a
+    /// server.
     static func run(
-        _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open,
+        requiring mode: AccessControl.Mode = .open,
         trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
         clock: MovingClock = MovingClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil,
         memory: MemoryBudget = MemoryBudget(),
@@ -54,11 +47,7 @@ struct TestServer: Sendable {
         routes: @Sendable (Routes) -> Void = { _ in }, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        let engine: any RecordEngine =
-            switch kind {
-            case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
-            case .sql: try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() })
-            }
+        let engine = try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
         try await run(
             on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory,
