@@ -152,7 +152,6 @@ extension AlonePage {
 package struct ConnectActions: Sendable {
     static let path = "/connect"
     static let signInPath = "/connect/sign-in"
-    static let answerPath = "/connect/answer"
     static let returnPath = "/connect/return"
     static let returnedPath = "/connect/returned"
     static let forgetPath = "/connect/forget"
