@@ -34,9 +34,17 @@ import Testing
         }
     }
 
+    /// Regular expressions take seconds for all sources, so this is asked first.
+    private static func mentions(_ word: String, _ text: some StringProtocol) -> Bool {
+        text.withCString { strstr($0, word) != nil }
+    }
+
     private func imports(of text: String) -> [String] {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }.filter {
+            Self.mentions("import ", $0) || Self.mentions("\"\"\"", $0)
+        }
         // Samples for users import what they like.
-        text.replacing(/"""[\s\S]*?"""/, with: "").matches(
+        return lines.joined(separator: "\n").replacing(/"""[\s\S]*?"""/, with: "").matches(
             of:
                 /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |fileprivate |private )?import (?:\w+ )?(\w+)/
         ).map { String($0.output.1) }
@@ -95,8 +103,9 @@ import Testing
     @Test func nobodyUsesFoundationForJSON() throws {
         for target in try targets() {
             for source in try sources(of: target.name) {
-                #expect(
-                    !source.text.contains(/JSONSerialization|JSONEncoder|JSONDecoder/), "\(target.name)/\(source.path)")
+                for coder in ["JSONSerialization", "JSONEncoder", "JSONDecoder"] {
+                    #expect(!Self.mentions(coder, source.text), "\(target.name)/\(source.path)")
+                }
             }
         }
     }
@@ -123,7 +132,7 @@ import Testing
     /// empty value.
     @Test func noCaseWithAThrowingValueStandsAfterTwoQuestionMarks() throws {
         for target in try targets() {
-            for source in try sources(of: target.name) {
+            for source in try sources(of: target.name) where Self.mentions("??", source.text) {
                 #expect(!source.text.contains(/\?\?\s*\.\w+\([^)]*\btry\b/), "\(target.name)/\(source.path)")
             }
         }

@@ -115,6 +115,8 @@ private struct ViewModels {
         }
     }
 
+    private static let typeWords: Set<Substring> = ["struct", "enum", "class", "protocol", "extension"]
+
     private mutating func read(_ text: String) {
         var open: [(indentation: Int, name: String)] = []
         for line in text.split(separator: "\n") {
@@ -126,7 +128,9 @@ private struct ViewModels {
                 accessed.insert(
                     String(decoding: part.prefix { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "z") }, as: UTF8.self))
             }
-            if code.hasSuffix("{") || code.hasSuffix("}"),
+            // A regular expression on each line takes three times as long.
+            let words = Set(code.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) })
+            if code.hasSuffix("{") || code.hasSuffix("}"), !words.isDisjoint(with: Self.typeWords),
                 let type = code.prefixMatch(
                     of:
                         /(?:(?:public|package|private|fileprivate|final) )*(struct|enum|class|protocol|extension) ([A-Z][\w.]*)([^{]*)\{/
@@ -139,12 +143,13 @@ private struct ViewModels {
                     types[name, default: Model()].isViewModel = true
                 }
             } else if let type = open.last {
-                read(code, isMember: indentation == type.indentation + 4, into: &types[type.name, default: Model()])
+                let isProperty = indentation == type.indentation + 4 && !words.isDisjoint(with: ["let", "var"])
+                read(code, isProperty: isProperty, into: &types[type.name, default: Model()])
             }
         }
     }
 
-    private func read(_ code: Substring, isMember: Bool, into model: inout Model) {
+    private func read(_ code: Substring, isProperty: Bool, into model: inout Model) {
         if code.hasPrefix("case ") {
             if let result = code.wholeMatch(of: /case [^"]+: "(\w+)"/)?.output.1 {
                 model.results.insert(String(result))
@@ -154,9 +159,9 @@ private struct ViewModels {
             }
             guard code.hasPrefix("case \"") || code.hasPrefix("case (\"") else { return }
             model.children.formUnion(code.prefix { $0 != ":" }.matches(of: /"(\w+)"/).map { String($0.output.1) })
-        } else if isMember, code.contains("static let template = ") {
+        } else if isProperty, code.contains("static let template = ") {
             model.template = code.split(separator: "\"").last.map(String.init)
-        } else if isMember, !code.hasSuffix("{"),
+        } else if isProperty, !code.hasSuffix("{"),
             let property = code.wholeMatch(
                 of:
                     /(?:(?:public|package|private|fileprivate|private\(set\)) )*(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/
