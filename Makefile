@@ -34,7 +34,7 @@ SKYLIGHT_SEED ?= $(shell printf '%d' "0x$$(git rev-parse --short=7 HEAD 2>/dev/n
 export SKYLIGHT_SEED
 # The suites that depend on chance, and in Python also those of which `make test` leaves something out.
 CHANCE := SQLRecordStoreTests\.(CrashImage|DiskFault|FeedLaw|RandomHistory|RandomSchema|SharingHistory|SpeedLaw)Tests|AssetStoreTests\.CrashTests|DataTransferTests\.PullTests|RemoteRecordsTests\.(Convergence|LongLived)Tests|WebServicesTests\.NotificationHistoryTests|CommandLineTests\.MirrorTests|ExamplesTests
-CHANCE_IN_PYTHON := $(addprefix Tests/,Durability Clients/test_numbers.py Clients/test_schemathesis.py Browser/test_accessibility.py Browser/test_crawl.py)
+CHANCE_IN_PYTHON = $(shell grep -lE "^from (chance|looks) import" -r Tests --include="test_*.py")
 # How long `make test-long` takes, its build and its last round not counted.
 MINUTES ?= 120
 

@@ -1,13 +1,9 @@
-"""Every kind of page in both themes and widths: axe finds nothing, nothing overflows, and the navigation is there. Keeps a screenshot of each.
-
-In `make test`, axe looks at each page in one theme and width, and at other commits in the others; in `make test-long` in all four.
-"""
+"""Every kind of page in both themes and widths: axe finds nothing, nothing overflows, and the navigation is there. Keeps a screenshot of each."""
 
 import pytest
 from playwright.sync_api import expect
 
 from axe import problems
-from chance import IS_LONG, SEED
 from looks import check_fits, check_looks, check_navigation
 from pages import CHAT, PAGES
 from pictures import keep
@@ -28,7 +24,7 @@ def test_each_page_is_accessible_fits_and_leads_on(look, name):
     # Pages outside of a container have no navigation.
     if PAGES[name].startswith("/c/"):
         check_navigation(page)
-    check_looks(page, picture=name, alone=None if IS_LONG else SEED + list(PAGES).index(name))
+    check_looks(page, picture=name)
     for width in [360, 600, 768, 1024, 1440, 2560]:
         page.set_viewport_size({"width": width, "height": 800})
         check_fits(page, width)
