@@ -667,14 +667,13 @@
 
         @Test func aConnectionThatIsLostUnderPostedChangesSaysSo() throws {
             try makeTable(rows: 1)
+            let process = try #require(try connection.row("SELECT pg_backend_pid()").first)
             connection.pipelines = true
             let db = db
             let lost = failure {
                 try db.writing {
                     try db.run("INSERT INTO items (id) VALUES (?)", [2])
-                    try another().execute(
-                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE 'INSERT INTO items (id)%'"
-                    )
+                    try another().execute("SELECT pg_terminate_backend(\(process), 60000)")
                     for id in 3...2000 { try db.run("INSERT INTO items (id) VALUES (?)", [Int64(id)]) }
                     return true
                 }

@@ -107,7 +107,8 @@
             // Other tests use the server, too.
             let holders =
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            try PostgreSQLConnection(address).execute("SELECT pg_terminate_backend(pid) FROM (\(holders)) AS holders")
+            try PostgreSQLConnection(address).execute(
+                "SELECT pg_terminate_backend(pid, 60000) FROM (\(holders)) AS holders")
             let file = try SQLRecordEngine(folder: folder.url.appending(path: "file"))
             await #expect { _ = try await mover.copyAll(to: file) { _, _, _ in } } throws: {
                 "\($0)".contains("they may have saved meanwhile")
