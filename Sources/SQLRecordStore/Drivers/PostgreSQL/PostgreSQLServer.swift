@@ -58,8 +58,7 @@
                 """)
             self.isAlone = isAlone
             if isAlone {
-                guard try connection.row("SELECT pg_try_advisory_lock(\(PostgreSQLLocks.serving), 0)").first == "t"
-                else {
+                guard try Self.takes("pg_try_advisory_lock", connection) else {
                     throw SQLError(.busy, "locked", "a Skylight serves it; stop it first")
                 }
             } else {
@@ -83,10 +82,20 @@
         /// Takes the lock of a process that serves the database. The lock lasts as long as the connection.
         /// - Throws: ``SQLError`` if another process has locked the database exclusively.
         static func serve(_ connection: PostgreSQLConnection) throws {
-            guard try connection.row("SELECT pg_try_advisory_lock_shared(\(PostgreSQLLocks.serving), 0)").first == "t"
-            else {
+            guard try takes("pg_try_advisory_lock_shared", connection) else {
                 throw SQLError(.busy, "locked", "its containers are being moved")
             }
+        }
+
+        /// Tries to take the lock for a second. PostgreSQL finds out some time after a process has ended, and only then
+        /// releases its lock.
+        private static func takes(_ function: String, _ connection: PostgreSQLConnection) throws -> Bool {
+            let end = ContinuousClock.now + .seconds(1)
+            while try connection.row("SELECT \(function)(\(PostgreSQLLocks.serving), 0)").first != "t" {
+                guard ContinuousClock.now < end else { return false }
+                Thread.sleep(forTimeInterval: 0.01)
+            }
+            return true
         }
 
         /// A new secret. It is changed when a container is deleted, so that the container's tokens stay invalid if
