@@ -189,8 +189,6 @@ public struct BatchModifier {
 
     private mutating func apply(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
         if let name = operation.recordName { try NameRules.checkRecordName(name) }
-        // A guest without the right to write may leave the share.
-        if !zone.canWrite, !(operation.kind.isDeletion && database == .shared) { throw ShareRules.writingRefused }
         return operation.kind.isDeletion
             ? try delete(operation, in: zone, at: index) : try save(operation, in: zone, at: index)
     }

@@ -11,28 +11,23 @@ extension BatchModifier {
     func permitted(
         _ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone
     ) throws -> StoredRecord? {
-        let isShare = record?.sharing?.share != nil
-        guard let guest = zone.guest else {
-            if !zone.canWrite, !isShare { throw ShareRules.writingRefused }
-            return record
-        }
+        // Leaving a share needs no right.
+        let isLeaving = operation.kind.isDeletion && record?.sharing?.share != nil
+        guard zone.canWrite || isLeaving else { throw ShareRules.writingRefused }
+        guard let guest = zone.guest else { return record }
         guard let record else {
             if operation.recordType == Share.recordType, !operation.kind.isDeletion { throw ShareRules.creatingRefused }
-            if !guest.canWrite {
-                throw operation.kind.isDeletion ? ShareRules.writingRefused : ShareRules.creatingRefused
-            }
             return nil
         }
         guard let permission = guest.permission(for: record) else {
-            if !guest.canWrite { throw ShareRules.writingRefused }
+            guard guest.canWrite else { throw ShareRules.writingRefused }
             switch operation.kind {
             case .create: throw RecordError(known: .recordExists)
             case .forceUpdate, .forceReplace: throw ShareRules.writingRefused
             case .update, .replace, .delete, .forceDelete: return nil
             }
         }
-        // Leaving a share needs no right.
-        if isShare, operation.kind.isDeletion { return record }
+        if isLeaving { return record }
         let isRoot = record.sharing?.shareName != nil
         guard permission == .readWrite, !(isRoot && operation.kind.isDeletion) else { throw ShareRules.writingRefused }
         let parent: Name? =
