@@ -242,9 +242,9 @@ import Testing
                     changes += page.changes
                     tokens.append(page.syncToken.text)
                 }
-                #expect(tokens == ["a+/=", "b", "c"] && changes.count == 3)
-                guard case .deleted(let deletion) = changes[0], case .failed(let error) = changes[1],
-                    case .saved(let saved) = changes[2]
+                #expect(tokens == ["a+/=", "b", "c"])
+                guard changes.count == 3, case .deleted(let deletion) = changes[0],
+                    case .failed(let error) = changes[1], case .saved(let saved) = changes[2]
                 else {
                     return unexpected(changes)
                 }

@@ -52,7 +52,8 @@ struct Command {
         return process
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end. A command that goes on for too long is killed, such as a server that should have
+    /// refused to start.
     /// - Parameter input: its standard input, of less than a pipe holds.
     static func run(
         _ arguments: [String], environment: [String: String] = [:], input: String? = nil
@@ -68,6 +69,9 @@ struct Command {
         process.standardOutput = output
         process.standardError = errors
         try process.run()
+        let tooLong = DispatchWorkItem { [id = process.processIdentifier] in kill(id, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + patience / .seconds(1), execute: tooLong)
+        defer { tooLong.cancel() }
         async let outputText = text(of: output)
         async let errorText = text(of: errors)
         let texts = await (outputText, errorText)

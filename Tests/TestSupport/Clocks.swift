@@ -35,10 +35,11 @@ public func processorTime() -> Duration {
 /// A condition that a test waited for did not become true.
 public struct NeverHappened: Error {}
 
-private let patience = Duration.seconds(120)
+/// The longest wait of a test. It is for tests that fail: no machine is so busy that it needs the whole time.
+public let patience = Duration.seconds(120)
 
-/// Waits until a condition holds. The limit is for tests that fail: no machine is so busy that it needs the whole time.
-/// - Throws: ``NeverHappened`` after two minutes, or the condition's error.
+/// Waits until a condition holds.
+/// - Throws: ``NeverHappened`` after ``patience``, or the condition's error.
 public func eventually(_ condition: () async throws -> Bool) async throws {
     let start = ContinuousClock.now
     // Most conditions hold soon. Later looks may cost more than they tell.
