@@ -44,7 +44,8 @@ class PostgreSQL:
         """Starts it, and waits until it answers."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            settings = [f"unix_socket_directories={self.folder}", "listen_addresses=", f"fsync={self.fsync}"]
+            # Its segments of memory are files in its folder, because a kill leaves others behind.
+            settings = [f"unix_socket_directories={self.folder}", "listen_addresses=", f"fsync={self.fsync}", "dynamic_shared_memory_type=mmap"]
             self.process = self.run("postgres", "-D", "data", *(word for setting in settings for word in ("-c", setting)))
             while self.process.poll() is None:
                 if self.run("pg_isready", "--quiet", "--host", str(self.folder)).wait(timeout=60) == 0:
@@ -67,6 +68,8 @@ class PostgreSQL:
 
     def end(self):
         if self.process.poll() is None:
-            self.kill()
+            # At once, yet nothing stays in shared memory as after a kill.
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(timeout=PATIENCE)
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
