@@ -41,13 +41,7 @@ import Testing
             database,
         ]
         try process.run()
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                process.waitUntilExit()
-                continuation.resume()
-            }
-        }
-        #expect(process.terminationStatus == 0)
+        #expect(await process.end() == 0)
     }
 
     // MARK: The size limit

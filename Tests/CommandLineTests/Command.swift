@@ -52,8 +52,7 @@ struct Command {
         return process
     }
 
-    /// Runs a command to its end. A command that goes on for too long is killed, such as a server that should have
-    /// refused to start.
+    /// Runs a command to its end.
     /// - Parameter input: its standard input, of less than a pipe holds.
     static func run(
         _ arguments: [String], environment: [String: String] = [:], input: String? = nil
@@ -69,22 +68,37 @@ struct Command {
         process.standardOutput = output
         process.standardError = errors
         try process.run()
-        let tooLong = DispatchWorkItem { [id = process.processIdentifier] in kill(id, SIGKILL) }
+        async let outputText = output.text()
+        async let errorText = errors.text()
+        return await Result(status: process.end(), output: outputText, errors: errorText)
+    }
+}
+
+extension Process {
+    /// Waits for the process to end, on a thread that may block. A process that goes on for too long is killed, such as
+    /// a server that should have refused to start.
+    /// - Returns: its status.
+    @discardableResult
+    func end() async -> Int32 {
+        let tooLong = DispatchWorkItem { [processIdentifier] in kill(processIdentifier, SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + patience / .seconds(1), execute: tooLong)
         defer { tooLong.cancel() }
-        async let outputText = text(of: output)
-        async let errorText = text(of: errors)
-        let texts = await (outputText, errorText)
-        process.waitUntilExit()
-        return Result(status: process.terminationStatus, output: texts.0, errors: texts.1)
-    }
-
-    /// Reads a pipe to its end on a thread that may block.
-    private static func text(of pipe: Pipe) async -> String {
-        let handle = pipe.fileHandleForReading
         return await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                continuation.resume(returning: String(decoding: handle.readDataToEndOfFile(), as: UTF8.self))
+                self.waitUntilExit()
+                continuation.resume(returning: self.terminationStatus)
+            }
+        }
+    }
+}
+
+extension Pipe {
+    /// Reads it to its end, on a thread that may block.
+    func text() async -> String {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let data = self.fileHandleForReading.readDataToEndOfFile()
+                continuation.resume(returning: String(decoding: data, as: UTF8.self))
             }
         }
     }

@@ -162,12 +162,7 @@ import Testing
         reader.arguments = ["-c", "cat <\"$0\" >\"$1\"", path("pipe"), path("read")]
         try reader.run()
         #expect(try await run(["export", "--output", path("pipe")] + Self.container).status == 0)
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                reader.waitUntilExit()
-                continuation.resume()
-            }
-        }
+        await reader.end()
         #expect(try bytes("read") == Data(plain.output.utf8))
     }
 
@@ -220,12 +215,7 @@ import Testing
             path("errors"), path("status"),
         ]
         try process.run()
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                process.waitUntilExit()
-                continuation.resume()
-            }
-        }
+        await process.end()
         #expect(String(decoding: try bytes("errors"), as: UTF8.self) == "")
         // 128 and the number of SIGPIPE.
         #expect(String(decoding: try bytes("status"), as: UTF8.self) == "141\n")

@@ -166,13 +166,7 @@ import Testing
             Command.binary.path(percentEncoded: false),
         ]
         try shell.run()
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                shell.waitUntilExit()
-                continuation.resume()
-            }
-        }
-        #expect(shell.terminationStatus == 0)
+        #expect(await shell.end() == 0)
         #expect(try names(try await run(query + ["--json"])).names == ["a", "c"])
     }
 

@@ -55,12 +55,7 @@ final class RunningProcess {
     /// Waits for the process to end.
     func end() async -> (status: Int32, errors: String) {
         let (process, errors) = (process, errors)
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                process.waitUntilExit()
-                continuation.resume(returning: (process.terminationStatus, text))
-            }
-        }
+        async let text = errors.text()
+        return await (process.end(), text)
     }
 }

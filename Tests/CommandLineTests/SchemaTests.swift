@@ -110,8 +110,7 @@ import Testing
         try input.fileHandleForWriting.write(contentsOf: Data(Self.library.utf8))
         try input.fileHandleForWriting.close()
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        #expect(await process.end() == 0)
         #expect(
             String(decoding: text, as: UTF8.self)
                 == #"{"valid":true,"recordTypes":2,"fields":5,"indexes":4,"roles":1,"notes":[]}"# + "\n")

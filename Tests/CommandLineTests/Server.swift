@@ -40,13 +40,7 @@ final class Server {
     /// Sends a signal and waits for the process to end.
     func end(_ signal: Int32 = SIGTERM) async -> Int32 {
         kill(process.processIdentifier, signal)
-        let process = process
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                process.waitUntilExit()
-                continuation.resume(returning: process.terminationStatus)
-            }
-        }
+        return await process.end()
     }
 
     /// Uploads a file for a field of a record and saves the record with it, like any client.
