@@ -35,7 +35,8 @@ public func processorTime() -> Duration {
 /// A condition that a test waited for did not become true.
 public struct NeverHappened: Error {}
 
-/// The longest wait of a test. It is for tests that fail: no machine is so busy that it needs the whole time.
+/// How long a test waits for what should happen. The limit is for tests that fail: no machine is so busy that it needs
+/// the whole time.
 public let patience = Duration.seconds(120)
 
 /// Waits until a condition holds.
