@@ -16,6 +16,8 @@ RUN = """async () => {
 
 def problems(page) -> str:
     """The violations as text; empty if there are none."""
+    # A click returns at the first bytes of the page it leads to.
+    page.wait_for_load_state()
     # A page keeps the script until it is left.
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)

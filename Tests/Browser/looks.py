@@ -38,6 +38,8 @@ def check_looks(page, widths=(1440, 390), picture: str | None = None, height: in
 
 def check_fits(page, width: int):
     """Nothing overflows a window of this width, nor the main part of the page."""
+    # A click returns at the first bytes of the page it leads to, and that has no elements yet.
+    page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url}, {width} wide"
     main = "document.querySelector('main')"
     assert page.evaluate(f"{main} ? {main}.scrollWidth - {main}.clientWidth : 0") <= 0, f"{page.url}, {width} wide"
