@@ -13,7 +13,7 @@ struct ProtocolAnswerTests {
     private static let root = "/database/1/\(CredentialStage.container)/development/"
     private static let device = "/device/1/\(CredentialStage.container)/development/"
 
-    private static let paths =
+    private static let paths: [String] =
         [
             "records/query", "records/resolve", "records/accept", "zones/list", "subscriptions/list",
             "subscriptions/lookup", "subscriptions/modify",

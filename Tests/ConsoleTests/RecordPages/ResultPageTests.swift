@@ -39,13 +39,10 @@ import Testing
             _ = try await database.modifyZones([.create(others)])
             for start in stride(from: 0, to: 1203, by: 200) {
                 let operations = (start..<min(start + 200, 1203)).map { number in
-                    RecordOperation(
+                    let room: String = number < 3 ? "attic, \"old\"" : number % 3 == 0 ? "hall" : "cellar"
+                    return RecordOperation(
                         .create, recordName: Name("note\(1000 + number)"), recordType: "Note",
-                        fields: [
-                            "room": FieldInput(
-                                .string(number < 3 ? "attic, \"old\"" : number % 3 == 0 ? "hall" : "cellar")),
-                            "rank": FieldInput(.int64(Int64(number))),
-                        ])
+                        fields: ["room": FieldInput(.string(room)), "rank": FieldInput(.int64(Int64(number)))])
                 }
                 try await database.apply(operations, in: notes)
             }
