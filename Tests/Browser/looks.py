@@ -3,11 +3,21 @@
 import itertools
 import os
 
-from playwright.sync_api import expect
-
 from axe import problems
 from chance import some
 from pictures import keep
+
+# The names of ways to read that can't be pressed at their beginning, middle and end, because they are not there, outside of the window or covered.
+OUT_OF_REACH = """names => {
+  const links = [...document.querySelectorAll('[aria-label="Ways to read records"] a')]
+  return names.filter(name => {
+    const link = links.find(link => link.textContent.trim() === name)
+    if (!link) return true
+    const { left, right, top, bottom } = link.getBoundingClientRect()
+    if (left < 0 || top < 0 || right > innerWidth || bottom > innerHeight) return true
+    return [left + 3, (left + right) / 2, right - 3].some(x => !link.contains(document.elementFromPoint(x, (top + bottom) / 2)))
+  })
+}"""
 
 
 def check_looks(page, widths=(1440, 390), picture: str | None = None, height: int = 860):
@@ -56,7 +66,4 @@ def check_navigation(page):
         page.set_viewport_size({"width": width, "height": 760})
         # On a phone, the scope and the ways to read leave the page most of the window.
         assert page.locator(".scope").bounding_box()["height"] <= (60 if width == 1440 else 130), page.url
-        for text in ["Query", "Fetch", "Changes"]:
-            link = page.get_by_label("Ways to read records").get_by_role("link", name=text, exact=True)
-            expect(link).to_be_in_viewport(ratio=1)
-            assert link.evaluate("link => { const at = link.getBoundingClientRect(); return link.contains(document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)) }"), f"{text}, {page.url}, {width} wide"
+        assert page.evaluate(OUT_OF_REACH, ["Query", "Fetch", "Changes"]) == [], f"{page.url}, {width} wide"
