@@ -58,8 +58,9 @@ func support(_ name: String, on dependencies: [Target.Dependency] = []) -> Targe
 }
 
 // Tests are built in the server's own configuration, a release. Unoptimised, they compile in a quarter of the time.
-// Their modules come with their objects: no target waits for them, and alone they take a sixth of the time once more.
-// Packages that depend on this one do not build tests, so the flags do not keep them from it.
+// Without optimisation the compiler would also make each module apart from its objects, which reads all sources twice;
+// no target waits for the module of a test. Packages that depend on this one do not build tests, so the flags do not
+// keep them from it.
 func tests(_ name: String, of dependencies: [Target.Dependency]) -> Target {
     .testTarget(
         name: name, dependencies: dependencies,
