@@ -46,8 +46,11 @@ struct RawClient: Sendable {
         ).get()
         try await channel.writeAndFlush(ByteBuffer(bytes: request))
         try await happened()
-        try await channel.close()
+        await Self.close(channel)
     }
+
+    /// The server may have closed the connection before.
+    private static func close(_ channel: any Channel) async { try? await channel.close() }
 
     /// Sends a request several times, each on its own connection, and does not read the answers. The connections close
     /// when the body ends.
@@ -66,7 +69,7 @@ struct RawClient: Sendable {
         }
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        for channel in channels { try await channel.close() }
+        for channel in channels { await Self.close(channel) }
         return try result.get()
     }
 
