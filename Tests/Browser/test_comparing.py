@@ -1,12 +1,23 @@
 """The comparison of two records, and the selection on the tab Fetch that leads there."""
 
 import urllib.request
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
 from axe import problems
 from pages import CHAT
 from rows import notes
+
+
+def suggest(page, typed: str, name: str):
+    """Types a part of a name, and waits for the answer to it: the one to an empty box can have the same names."""
+    box = page.get_by_label("with", exact=True)
+    with page.expect_response(lambda answer: answer.url.endswith(f"&q={quote(typed, safe='')}")):
+        box.fill(typed)
+    options = page.locator("#names-of-other option")
+    expect(options.first).to_have_attribute("value", name)
+    return box, options
 
 
 def test_two_ticked_records_are_compared(open_page):
@@ -24,10 +35,7 @@ def test_two_ticked_records_are_compared(open_page):
 def test_a_record_is_found_to_compare_with(open_page):
     page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
     page.get_by_role("link", name="Compare with…").click()
-    box = page.get_by_label("with", exact=True)
-    box.fill("Person/")
-    options = page.locator("#names-of-other option")
-    expect(options.first).to_have_attribute("value", "Person/ada")
+    box, options = suggest(page, "Person/", "Person/ada")
     page.clock.install()
     asked = []
     page.on("request", lambda request: asked.append(request.url))
@@ -53,10 +61,7 @@ def test_names_are_not_suggested_from_the_database_of_another_user(empty_server,
         )
         urllib.request.urlopen(request, timeout=60).close()
     page = open_page(f"/c/{container}/development/private/record/compare?zone=Notes&name=note0", at=empty_server)
-    box = page.get_by_label("with", exact=True)
-    options = page.locator("#names-of-other option")
-    box.fill("note")
-    expect(options.first).to_have_attribute("value", "note0")
+    box, options = suggest(page, "note", "note0")
     user = page.locator("input[data-names-place]")
     own = user.input_value()
     page.clock.install()
