@@ -119,11 +119,15 @@ class Beside {
       header.append(this.tools(link))
       this.panel.append(header)
     }
-    const page = await this.page(link.href)
+    const asked = this.page(link.href)
+    const page = await asked
+    // The record may have been saved meanwhile, and asked for again.
+    if (this.pages.get(link.href) !== asked) return
+    if (!page) this.pages.delete(link.href)
     // Another row may have got the focus meanwhile.
     if (this.row !== row) return
     this.panel.ariaBusy = 'false'
-    const [title, tabs, body, ...rest] = page.map(part => document.importNode(part, true))
+    const [title, tabs, body, ...rest] = (page ?? [trouble()]).map(part => document.importNode(part, true))
     const header = document.createElement('header')
     const held = this.panel.querySelector(':scope > header :focus')?.ariaLabel
     header.append(this.tools(link), ...title.childNodes)
@@ -185,9 +189,14 @@ class Beside {
     return button
   }
 
-  // The title, the tabs and the parts of a record's page, and its dialog.
-  async page(href) {
-    if (this.pages.has(href)) return this.pages.get(href)
+  // A record's page is asked for once, until the record is saved.
+  page(href) {
+    if (!this.pages.has(href)) this.pages.set(href, this.load(href))
+    return this.pages.get(href)
+  }
+
+  // The title, the tabs and the parts of a record's page, and its dialog; null if the server does not send it.
+  async load(href) {
     try {
       const answer = await fetch(href, { headers: { Accept: 'text/html' } })
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
@@ -203,14 +212,17 @@ class Beside {
       title.querySelector('.over')?.remove()
       const parts = [title, tabs, body, dialog].filter(Boolean)
       for (const part of parts) rename(part)
-      this.pages.set(href, parts)
       return parts
     } catch {
-      const trouble = document.createElement('div')
-      trouble.append(Object.assign(document.createElement('p'), { className: 'remark', textContent: 'The record can’t be shown here. Its own page says why.' }))
-      return [trouble]
+      return null
     }
   }
+}
+
+function trouble() {
+  const part = document.createElement('div')
+  part.append(Object.assign(document.createElement('p'), { className: 'remark', textContent: 'The record can’t be shown here. Its own page says why.' }))
+  return part
 }
 
 // The page of a record leads to those before and after it in the table that it was opened from.

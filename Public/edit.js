@@ -72,16 +72,17 @@ function enableNames(input) {
     place.selectedOptions ? !place.selectedOptions[0]?.defaultSelected : place.value !== place.defaultValue)
   const ask = async () => {
     if (isElsewhere() || asked === input.value) return
-    asked = input.value
+    const text = asked = input.value
     const zone = (input.closest('.entry') ?? input.form).querySelector('select[name^="zone-"], [data-names-zone]')?.value
     const url = new URL(input.dataset.names, location.href)
     if (zone) url.searchParams.set('zone', zone)
-    url.searchParams.set('q', asked)
+    url.searchParams.set('q', text)
     try {
       const answer = await fetch(url)
       if (!answer.ok) return
       const { names } = await answer.json()
-      if (asked !== input.value || isElsewhere()) return
+      // Answers can come in another order than their questions.
+      if (text !== input.value || isElsewhere()) return
       list.replaceChildren(...names.map(record => {
         const option = document.createElement('option')
         option.value = record.recordName
